@@ -85,6 +85,18 @@ def test_arrays_and_gradients() -> None:
         dt.ones(2, requires_grad=True) + np.ones(2)
 
 
+def test_parameters_are_arrays_where_no_gradients_are_recorded() -> None:
+    """Also as arguments of NumPy's functions; the memory is theirs."""
+    x = dt.ones(2, requires_grad=True)
+    with dt.no_grad():
+        values = x.view(-1).numpy()
+        assert np.asarray(x).tolist() == [1.0, 1.0]
+    values[0] = 5.0
+    assert x.tolist() == [5.0, 1.0]
+    with pytest.raises(RuntimeError, match="requires grad"):
+        x.numpy()
+
+
 def test_tensors_as_integers_and_as_bytes() -> None:
     """One element is an integer; several are bytes one by one."""
     assert [10, 11, 12][dt.tensor([1])] == 11

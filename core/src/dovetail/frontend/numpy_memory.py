@@ -11,6 +11,7 @@ from dovetail.device_api import HostMemory, registry
 from dovetail.dtypes import FLOAT8, DType
 from dovetail.engine.kinds import kind_on
 from dovetail.engine.level_hooks import value_at
+from dovetail.engine.modes import is_grad_enabled
 from dovetail.engine.public import public
 from dovetail.engine.scopes import anywhere, outside, tell
 from dovetail.engine.tape import storage_of
@@ -74,7 +75,8 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     Args:
         force: detach it and copy it to the host first.
 
-    Raises: AutogradError if it requires gradients, DTypeError if it lies on a device.
+    Raises: AutogradError if it requires gradients while these are recorded, DTypeError
+        if it lies on a device.
 
     Examples:
         >>> import dovetail as torch
@@ -83,7 +85,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     """
     if force:
         self = self.detach().cpu()
-    if self.requires_grad:
+    if self.requires_grad and is_grad_enabled():
         raise AutogradError(
             "numpy", "tensor", was="one that requires grad", needed="one that does not",
             remedy="use tensor.detach().numpy()",
