@@ -66,6 +66,24 @@ def test_multinomial_frequencies() -> None:
     assert np.allclose(np.bincount(first, minlength=4) / 20_000, expected[0], atol=0.02)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "large"), [(dt.float32, 3e38), (dt.float64, 1e300), (dt.float64, 1.5e308)]
+)
+@pytest.mark.parametrize("replacement", [True, False])
+def test_multinomial_of_weights_next_to_the_greatest_numbers(
+    dtype: Any, large: float, replacement: bool
+) -> None:
+    """Their sum may be infinite, they are not."""
+    w = dt.tensor([large, 0.0, large], dtype=dtype)
+    found = values(
+        dt.multinomial(w.expand(500, 3), 2 if replacement else 1, replacement)
+    )
+    counts = np.bincount(found.ravel(), minlength=3)
+    assert counts.size == 3
+    assert counts[1] == 0
+    assert 0.35 < counts[0] / counts.sum() < 0.65
+
+
 def test_multinomial_without_replacement() -> None:
     """Each index comes once."""
     found = values(dt.multinomial(dt.rand(50, 9) + 0.1, 9))

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dovetail.dtypes import Sizes, check_computing, float32
+from dovetail.dtypes import Sizes, check_computing, float32, float64
 from dovetail.engine.attributes import Absent
 from dovetail.engine.generator import Generator
 from dovetail.engine.kinds import Kind
@@ -17,6 +17,7 @@ from dovetail.engine.scopes import unseen
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError, ShapeError
 from dovetail.frontend.random import drawn, floats, number, uniform_of
+from dovetail.limits import finfo
 from dovetail.ops import random as ops
 from dovetail.ops.extremes import amax
 from dovetail.ops.order import topk
@@ -87,7 +88,7 @@ def multinomial(
     if rows.dtype.itemsize == 2:
         rows = cast(rows, float32)
     picked = _inverted if replacement else _raced
-    y = picked(rows, num_samples, generator)
+    y = picked(_scaled(rows), num_samples, generator)
     return y if input.ndim == 2 else reshape(y, (num_samples,))
 
 
@@ -105,6 +106,16 @@ def _inverted(rows: Tensor, count: int, generator: Any) -> Tensor:
     # Rounding may reach the total, past the last weight that is not 0.
     at = where(lt(at, total), at, total * (1 - 2.0**-23))
     return searchsorted(sums, at, True)
+
+
+def _scaled(rows: Tensor) -> Tensor:
+    """The weights of each row; by a power of two smaller where these are very large.
+
+    Neither their sum overflows, nor their quotients by the smallest clocks.
+    """
+    smaller = 2.0 ** -(rows.shape[1].bit_length() + 64)
+    large = lt(finfo(rows.dtype).max * smaller, amax(rows, (1,), True))
+    return rows * cast(where(large, smaller, 1.0), rows.dtype)
 
 
 def _check_multinomial(input: Tensor, count: Any, replacement: bool) -> None:
@@ -132,7 +143,8 @@ def _check_weights(weights: Tensor) -> None:
     if weights._kind.backend.rules_only or not math.prod(weights._a.shape):
         return
     with unseen():
-        wide = cast(of_all_rows(weights), float32)
+        wide = of_all_rows(weights)
+        wide = wide if wide.dtype is float64 else cast(wide, float32)
         bad = amax(lt(wide, 0) | ~lt(wide, math.inf), None).item()
         empty = amax(eq(sum(wide, (wide.ndim - 1,)), 0), None).item()
     for found, was in (
