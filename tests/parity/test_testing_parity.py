@@ -98,6 +98,15 @@ def test_what_is_not(line: str) -> None:
     assert ours.splitlines()[0][:30] == first[:30]
 
 
+def test_tolerances_may_be_tensors() -> None:
+    """Of one element."""
+    for t in (torch, dovetail):
+        x, limit = t.ones(2), t.tensor(1e-3)
+        t.testing.assert_close(x, x + 1e-4, rtol=0, atol=limit)
+        with pytest.raises(AssertionError, match="not close"):
+            t.testing.assert_close(x, x + 1e-2, rtol=limit, atol=limit)
+
+
 def test_the_report_counts_and_places() -> None:
     """The error says how many elements differ, by how much, and where."""
     text = [

@@ -483,8 +483,8 @@ AUTOGRAD: dict[str, Row] = {
     ),
     "no gradient to be had": (
         lambda t: t.x.sum().backward(), AutogradError,
-        "backward: tensor is a tensor that does not require grad and has no grad_fn, "
-        "needed one that depends on a leaf with requires_grad=True",
+        "backward: tensor is a tensor that does not require grad and does not have a "
+        "grad_fn, needed one that depends on a leaf with requires_grad=True",
     ),
     "not a scalar": (
         lambda t: t.result.backward(), AutogradError,

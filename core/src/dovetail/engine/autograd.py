@@ -194,8 +194,9 @@ def _seeds(
 def _seed(t: Tensor, edge: Edge, gradient: Tensor | None) -> Tensor:
     if edge is None:
         raise AutogradError(
-            "backward", "tensor", was="a tensor that does not require grad and has no "
-            "grad_fn", needed="one that depends on a leaf with requires_grad=True",
+            "backward", "tensor", was="a tensor that does not require grad and does "
+            "not have a grad_fn", needed="one that depends on a leaf with "
+            "requires_grad=True",
         )  # fmt: skip
     if gradient is None:
         shape = t._a.shape

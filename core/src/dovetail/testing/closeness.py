@@ -168,7 +168,7 @@ def _as_tensor(value: Any) -> dt.Tensor:
 
 def _tolerances(dtypes: tuple[DType, ...], how: _How) -> tuple[float, float]:
     if how.rtol is not None and how.atol is not None:
-        return how.rtol, how.atol
+        return float(how.rtol), float(how.atol)  # which may be tensors of one element
     both = [_TOLERANCES.get(d, (0.0, 0.0)) for d in dtypes]
     return max(r for r, _ in both), max(t for _, t in both)
 
