@@ -9,8 +9,8 @@ import pytest
 import dovetail as dt
 from dovetail import func
 from dovetail.autograd import Function, forward_ad, graph
-from dovetail.autograd.function import once_differentiable
-from dovetail.errors import AutogradError, InplaceError
+from dovetail.autograd.function import InplaceFunction, once_differentiable
+from dovetail.errors import AutogradError, InplaceError, NotSupported
 
 
 class Cube(Function):
@@ -74,6 +74,23 @@ def test_a_node_has_what_its_context_has() -> None:
     assert y.grad_fn.saved_tensors[0] is not None
     assert not hasattr(y.grad_fn, "nothing")
     assert not hasattr((x * 2).grad_fn, "k")
+
+
+def test_an_instance_calls_its_class() -> None:
+    """`Cube().apply` is `Cube.apply`, with a warning; the instance is not called."""
+    with pytest.warns(DeprecationWarning, match="Cube should not be instantiated"):
+        made = Cube()
+    x = _leaf(2)
+    made.apply(x, 2.0).backward()
+    assert x.grad.item() == 24
+    with pytest.raises(NotSupported, match=r"needed the class alone; call Cube\.apply"):
+        made(x, 2.0)
+
+
+def test_inplace_functions_keep_what_they_are_made_with() -> None:
+    """Older programs read `inplace` of them."""
+    with pytest.warns(DeprecationWarning, match="InplaceFunction"):
+        assert InplaceFunction(True).inplace is True
 
 
 def test_second_gradients_go_through_what_was_saved() -> None:

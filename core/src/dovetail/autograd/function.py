@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -46,8 +47,17 @@ class Function(FunctionCtx):
     generate_vmap_rule: ClassVar[bool] = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        name = type(self).__name__
+        warnings.warn(
+            f"{name} should not be instantiated: its methods are static, and "
+            f"{name}.apply(...) calls it",
+            DeprecationWarning, stacklevel=2,
+        )  # fmt: skip
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refused: instances were called before `forward` was a static method."""
         raise NotSupported(
-            type(self).__name__, "instance", was="made", needed="the class alone",
+            type(self).__name__, "instance", was="called", needed="the class alone",
             remedy=f"call {type(self).__name__}.apply(...)",
         )  # fmt: skip
 
@@ -124,7 +134,15 @@ def _ended(gradient: Any, ct: Tensor) -> Any:
 
 
 class InplaceFunction(Function):
-    """A Function, as older programs name it whose `forward` writes in place."""
+    """A Function, as older programs name it whose `forward` writes in place.
+
+    Attributes:
+        inplace: what it was made with, where it was.
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
 
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
