@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dovetail.codegen.runtime.threads import get_num_threads
-from dovetail.dtypes import DType, set_default_dtype
+from dovetail.dtypes import get_default_dtype, set_default_dtype
 from dovetail.engine.generator import Generator
+from dovetail.engine.modes import default_device, set_default_device
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ArgumentTypeError
-from dovetail.frontend.tensor_classes import CLASSES
+from dovetail.errors import ArgumentError, ArgumentTypeError, DeviceError
+from dovetail.frontend.tensor_classes import meant
 
 _MODES: Final = ("default", "warn", "error")
 _PRECISIONS: Final = ("highest", "high", "medium")
@@ -25,6 +26,7 @@ class _Chosen:
     precision = "highest"
     warn_always = False
     interop_threads: int | None = None
+    place: str | None = None
 
 
 @public("torch.use_deterministic_algorithms", asks=False)
@@ -161,16 +163,39 @@ def init_num_threads() -> None:
 def set_default_tensor_type(t: type | str, /) -> None:
     """`set_default_dtype` by one of torch's classes for it, or by its name.
 
-    Raises: ArgumentTypeError for another class, DTypeError for one of integers.
+    A class of another device type, such as `cuda.FloatTensor`, makes that the default
+    device, until a class of the CPU is set.
+
+    Raises: ArgumentTypeError for another class, or one of a device that is not there,
+        DTypeError for one of integers.
     """
-    name = t.rpartition(".")[2] if isinstance(t, str) else getattr(t, "__name__", "")
-    found: DType | None = CLASSES.get(name)
+    found = meant(t)
     if found is None:
         raise ArgumentTypeError(
             "set_default_tensor_type", "t", was=repr(t),
             needed="a class such as dovetail.DoubleTensor, or its name",
         )  # fmt: skip
-    set_default_dtype(found)
+    dtype, place = found
+    before = get_default_dtype()
+    set_default_dtype(dtype)
+    try:
+        _make_default(place)
+    except DeviceError as error:
+        set_default_dtype(before)
+        raise ArgumentTypeError(
+            "set_default_tensor_type", "t", was=repr(t),
+            needed="a class for devices that are there",
+        ) from error  # fmt: skip
+
+
+def _make_default(place: str) -> None:
+    """Make tensors on devices of a type; the CPU's only undoes what was set so."""
+    if place != "cpu":
+        set_default_device(place)
+        _Chosen.place = place
+    elif _Chosen.place is not None and str(default_device()) == _Chosen.place:
+        set_default_device(None)
+        _Chosen.place = None
 
 
 @public("torch.thread_safe_generator")

@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from dovetail import dtypes
+from dovetail.device import device as Device
 from dovetail.dtypes import DType
 from dovetail.engine.public import NAMESPACES
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentTypeError
-from dovetail.frontend.tensor_call import legacy, named
+from dovetail.errors import ArgumentError, ArgumentTypeError
+from dovetail.frontend.tensor_call import legacy, named, of_data
 
 
 class _Class(type):
@@ -31,9 +32,15 @@ class _Class(type):
                 needed=f"one of {cls.dtype.name}",
                 remedy=f"use .to(dovetail.{cls.dtype.name})",
             )  # fmt: skip
-        if device is None and cls.place != "cpu":
-            device = cls.place
-        return legacy(cls.__name__, data, cls.dtype, device)
+        if cls.place == "cpu":
+            return legacy(cls.__name__, data, cls.dtype, device)
+        where = Device(cls.place if device is None else device)
+        if where.type != cls.place:
+            raise ArgumentError(
+                cls.__name__, "device", was=repr(str(where)), needed=cls.place,
+                remedy="use dovetail.tensor(…, device=…) or dovetail.empty",
+            )  # fmt: skip
+        return of_data(cls.__name__, data, cls.dtype, where)
 
     def __instancecheck__(cls, value: object) -> bool:
         if not isinstance(value, Tensor) or value._kind.dtype is not cls.dtype:
@@ -131,6 +138,22 @@ def classes_on(place: str) -> dict[str, type]:
         )
         for c in _ELSEWHERE
     }  # fmt: skip
+
+
+def meant(t: object) -> tuple[DType, str] | None:
+    """The dtype and the device type of such a class, or of its whole name.
+
+    Returns: None for what is no such class; whether there is a device is not asked.
+    """
+    if isinstance(t, _Class):
+        return t.dtype, t.place
+    room, _, name = t.rpartition(".") if isinstance(t, str) else ("", "", "")
+    root, dot, place = room.partition(".")
+    if root not in ("torch", "dovetail") or name not in CLASSES:
+        return None
+    if dot and (place == "sparse" or not place.isidentifier()):
+        return None
+    return CLASSES[name], place or "cpu"
 
 
 CLASSES: Final[dict[str, DType]] = {c.__name__: c.dtype for c in _ALL}

@@ -28,7 +28,7 @@ from dovetail.errors import (
 )
 from dovetail.frontend.creation import sizes
 from dovetail.frontend.split import narrow
-from dovetail.frontend.tensor_classes import CLASSES
+from dovetail.frontend.tensor_classes import CLASSES, meant
 from dovetail.ops import view as v
 from dovetail.ops.diagonal import diagonal
 from dovetail.ops.primitive import cast
@@ -132,16 +132,28 @@ extend(cuda=mover("cuda"), xpu=mover("xpu"))
 def _type(
     self: Tensor, dtype: DType | str | None = None, non_blocking: bool = False
 ) -> Any:
-    """The name of torch's class for the dtype, or this tensor in another one."""
+    """The name of torch's class for the dtype, or this tensor in another one.
+
+    A class moves it, too, unless it is on a device of the type already; one for sparse
+    tensors leaves them so.
+    """
+    found = meant(dtype.replace("sparse.", "") if isinstance(dtype, str) else dtype)
+    if found is not None:
+        wanted, place = found
+        here = place == self._kind.backend.type
+        return to(self, wanted) if here else to(self, place, wanted, non_blocking)
     if isinstance(dtype, str):
-        dtype = CLASSES.get(dtype.rpartition(".")[2], dtype)
-    elif (
+        raise ArgumentError(
+            "type", "dtype", was=repr(dtype), needed="a dtype, or the whole name of a "
+            "class for it, such as torch.FloatTensor",
+        )  # fmt: skip
+    if (
         isinstance(dtype, type) and dtype is Tensor
     ):  # by its name for tensors of the default dtype
         dtype = get_default_dtype()
     elif isinstance(dtype, type):
         dtype = CLASSES.get(dtype.__name__, dtype)
-    if isinstance(dtype, str | type):  # such as int, which others take for a dtype
+    if isinstance(dtype, type):  # such as int, which others take for a dtype
         raise ArgumentTypeError(
             "type", "dtype", was=described(dtype), needed="a dtype of dovetail's"
         )
