@@ -1061,3 +1061,12 @@ def test_a_failing_hook_leaves_no_gradient(t: SimpleNamespace) -> None:
     with pytest.raises(ZeroDivisionError):
         (hidden + t.leaf).sum().backward()
     assert t.leaf.grad.tolist() == before
+
+
+@pytest.mark.parametrize("error", [IndexError, RuntimeError])
+def test_a_place_outside_is_caught_by_either_name(error: type[Exception]) -> None:
+    """Indexing raises an IndexError in torch, and gathering a RuntimeError."""
+    x, outside = dt.ones(4), dt.tensor([9])
+    for call in (lambda: x[outside], lambda: x.gather(0, outside)):
+        with pytest.raises(error, match="9"):
+            call()

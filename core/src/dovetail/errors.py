@@ -105,8 +105,8 @@ class IndexShapeError(ShapeError, IndexError):
     """The shapes of tensors that index together do not broadcast."""
 
 
-class IndexOutOfRange(DovetailError, IndexError):
-    """An index points outside the tensor."""
+class IndexOutOfRange(DovetailError, IndexError, RuntimeError):
+    """An index points outside the tensor; torch's gathers raise a RuntimeError."""
 
 
 class ArgumentError(DovetailError, ValueError, RuntimeError):
