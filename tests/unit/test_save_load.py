@@ -626,6 +626,24 @@ def test_objects_of_users(tmp_path: Path) -> None:
         assert dt.load(tmp_path / "y.pt")["args"].lr == 0.1
 
 
+class _Numbers(dt.utils.data.Dataset):
+    """A class of users' that derives from one of ours, which has no state."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+
+def test_objects_of_classes_that_derive_from_ours(tmp_path: Path) -> None:
+    """And of ours themselves, unless they have a state to be saved."""
+    normal = dt.distributions.Normal(dt.zeros(2), dt.ones(2))
+    dt.save([_Numbers(dt.arange(3)), normal], tmp_path / "x.pt")
+    with pytest.raises(ValueError, match=r"weights_only.*(Numbers|Normal)"):
+        dt.load(tmp_path / "x.pt")
+    numbers, found = dt.load(tmp_path / "x.pt", weights_only=False)
+    assert numbers.values.tolist() == [0, 1, 2]
+    assert dt.equal(found.log_prob(dt.ones(2)), normal.log_prob(dt.ones(2)))
+
+
 def test_modules_run_no_code_unasked(tmp_path: Path) -> None:
     """By default only classes that one has named may be in a file."""
     dt.save(_Net(), tmp_path / "net.pt")

@@ -76,7 +76,7 @@ class _Encoder:
         ):
             return {"module": pickled(x, self.packer, path)}
         if found is None and x is not None:
-            if not _is_of_users(x):
+            if not _is_pickled(x):
                 raise _refused(x, path)
             return {"module": pickled(x, self.packer, path)}
         return found
@@ -161,13 +161,15 @@ def _plain(x: Any) -> Json:
     return {"device": str(x)} if cls is device else None
 
 
-def _is_of_users(x: Any) -> bool:
-    """Whether it is an object of a class that is neither ours nor NumPy's.
+def _is_pickled(x: Any) -> bool:
+    """Whether an object goes into a pickle, as those of users' classes do.
 
-    What is ours has a state to be saved, and arrays have dtypes that tensors lack.
+    Not what is ours and has a state to be saved, nor arrays, which have dtypes that
+    tensors lack.
     """
     rooms = {cls.__module__.partition(".")[0] for cls in type(x).__mro__}
-    return not rooms & {"dovetail", "numpy"}
+    has_state = hasattr(x, "state_dict") or hasattr(x, "get_state")
+    return "numpy" not in rooms and not ("dovetail" in rooms and has_state)
 
 
 def _refused(x: Any, path: Path) -> ArgumentTypeError:
