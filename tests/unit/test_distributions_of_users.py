@@ -186,3 +186,144 @@ def test_samples_that_go_straight_through() -> None:
     made.rsample()[0].backward()
     assert probs.grad is not None
     assert probs.grad.abs().sum() > 0
+
+
+class _Wide(torch.distributions.Normal):
+    """Its `expand` is that of PyTorch's own tutorials."""
+
+    def __init__(self, loc: Any, scale: Any, weight: Any) -> None:
+        self.weight = weight
+        super().__init__(loc, scale)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = self._get_checked_instance(_Wide, _instance)
+        new.weight = self.weight.expand(batch_shape)
+        return super().expand(batch_shape, _instance=new)
+
+    def log_prob(self, value: Any) -> Any:
+        return super().log_prob(value) * self.weight
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        return super().sample(sample_shape).abs() + 10
+
+
+class _Wider(_Wide):
+    def __init__(self) -> None:
+        super().__init__(torch.zeros(2), torch.ones(2), torch.tensor([2.0, 3.0]))
+
+
+def test_classes_fill_instances_of_derived_ones() -> None:
+    """By `_get_checked_instance`, which refuses an `__init__` that it does not know."""
+    made = _Wide(torch.zeros(2), torch.ones(2), torch.tensor([2.0, 3.0]))
+    wider = made.expand((4, 2))
+    assert type(wider) is _Wide
+    assert wider.weight.shape == wider.loc.shape == wider.batch_shape == (4, 2)
+    with pytest.raises(NotImplementedError, match="an expand of its own"):
+        _Wider().expand((4, 2))
+
+
+def test_what_is_made_of_others_asks_them() -> None:
+    """By the methods that users' classes override, not by formulas below these."""
+    made = _Wide(torch.zeros(2), torch.ones(2), torch.tensor([2.0, 3.0]))
+    plain = torch.distributions.Normal(torch.zeros(2), torch.ones(2))
+    x = torch.tensor([0.5, 1.5])
+    ways = torch.distributions.Categorical(torch.ones(2))
+    identity = torch.distributions.AffineTransform(0.0, 1.0)
+    rows = torch.distributions.Independent(made, 1)
+    mapped = torch.distributions.TransformedDistribution(made, [identity])
+    mixture = torch.distributions.MixtureSameFamily(ways, made)
+    each = plain.log_prob(x) * made.weight
+    torch.testing.assert_close(rows.log_prob(x), each.sum())
+    torch.testing.assert_close(mapped.log_prob(x), each)
+    both = plain.log_prob(x[:1]) * made.weight - math.log(2)
+    torch.testing.assert_close(mixture.log_prob(x[0]), both.logsumexp(0))
+    for other in (rows, mapped, mixture):
+        assert (other.sample((5,)) >= 10).all()
+    wide = mixture.expand((3,))
+    assert wide.component_distribution.weight.shape == (3, 2)
+    assert wide.sample((5,)).shape == (5, 3)
+
+
+class _Steps(torch.distributions.Categorical):
+    """Classes by other parameters than those of the class above."""
+
+    arg_constraints = {"height": constraints.positive}  # noqa: RUF012
+
+    def __init__(self, height: Any) -> None:
+        self.height = height
+        super().__init__(torch.ones(3))
+
+
+def test_parameters_beside_those_of_the_class_above_are_checked() -> None:
+    """By what the derived class says of them."""
+    with pytest.raises(ValueError, match="_Steps: height"):
+        _Steps(torch.tensor(-1.0))
+    assert _Steps(torch.tensor(1.0)).height.item() == 1.0
+
+
+def test_supports_are_known_of_classes() -> None:
+    """Where they depend on parameters, what all of them have in common."""
+    for name, discrete, dims in (
+        ("Binomial", True, 0), ("Categorical", True, 0), ("Multinomial", True, 1),
+        ("Uniform", False, 0), ("Pareto", False, 0), ("LogisticNormal", False, 1),
+    ):  # fmt: skip
+        support = getattr(torch.distributions, name).support
+        assert (support.is_discrete, support.event_dim) == (discrete, dims)
+    with pytest.raises(NotImplementedError):
+        torch.distributions.Independent.support.event_dim  # noqa: B018
+
+
+def test_a_support_that_nothing_says() -> None:
+    """Is an error to ask for, and a warning where values are checked."""
+
+    class Nothing(Distribution):
+        def log_prob(self, value: Any) -> Any:
+            self._validate_sample(value)
+            return value
+
+    made = Nothing(validate_args=True)
+    with pytest.raises(NotImplementedError):
+        made.support  # noqa: B018
+    with pytest.warns(UserWarning, match="does not define `support`"):
+        made.log_prob(torch.tensor(1.0))
+
+
+class _MyLogNormal(torch.distributions.LogNormal):
+    """Made of what it is mapped from, past the class that it derives from."""
+
+    def __init__(self, base: Any) -> None:
+        exp = torch.distributions.ExpTransform()
+        super(torch.distributions.LogNormal, self).__init__(base, exp)
+
+
+def test_log_normals_are_what_maps_make_of_normals() -> None:
+    """Also where a class says so itself."""
+    made = _MyLogNormal(torch.distributions.Normal(torch.zeros(2), torch.ones(2)))
+    plain = torch.distributions.LogNormal(torch.zeros(2), torch.ones(2))
+    x = torch.tensor([0.5, 2.0])
+    torch.testing.assert_close(made.log_prob(x), plain.log_prob(x))
+    torch.testing.assert_close(made.entropy(), plain.entropy())
+    assert torch.equal(made.loc, plain.loc)
+
+
+def test_a_base_has_the_shape_that_maps_need() -> None:
+    """Widened, and its dims taken together."""
+    normal = torch.distributions.Normal(torch.zeros(3), torch.ones(3))
+    shape = torch.distributions.ReshapeTransform((3,), (3, 1))
+    made = torch.distributions.TransformedDistribution(normal, [shape])
+    assert isinstance(made.base_dist, torch.distributions.Independent)
+    shift = torch.distributions.AffineTransform(torch.zeros(4, 1), 1.0)
+    wide = torch.distributions.TransformedDistribution(normal, [shift])
+    assert wide.base_dist.batch_shape == wide.batch_shape == (4, 3)
+
+
+def test_independent_values_are_listed_one_by_one() -> None:
+    """Where no dims are taken together."""
+    coins = torch.distributions.Bernoulli(torch.full((2,), 0.5))
+    alone = torch.distributions.Independent(coins, 0)
+    assert alone.has_enumerate_support
+    assert torch.equal(alone.enumerate_support(), coins.enumerate_support())
+    rows = torch.distributions.Independent(coins, 1)
+    assert not rows.has_enumerate_support
+    with pytest.raises(NotImplementedError):
+        rows.enumerate_support()

@@ -119,7 +119,7 @@ class GeneralizedPareto(ByQuantile):
     ) -> None:  # fmt: skip
         self._keep(validate_args, loc=loc, scale=scale, concentration=concentration)
 
-    @property
+    @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:
         k = self.concentration
         highest = self.loc - self.scale / ft.where(k < 0, k, -1.0)

@@ -96,7 +96,7 @@ class Categorical(_Classes):
     ) -> None:
         self._keep_classes(probs, logits, validate_args)
 
-    @property
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:
         return constraints.integer_interval(0, self._count - 1)
 
@@ -201,7 +201,7 @@ class Multinomial(_Classes):
     def _event_of(self, tensors: dict[str, Tensor]) -> Any:
         return next(iter(tensors.values())).shape[-1:]
 
-    @property
+    @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> Any:
         return constraints.multinomial(self.total_count)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from dovetail import frontend as ft
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ShapeError
+from dovetail.errors import NotSupported, ShapeError
 
 from .constraint import Constraint
+
+_T = TypeVar("_T")
 
 
 class _OfParts(Constraint):
@@ -73,12 +75,36 @@ class stack(_OfParts):  # noqa: N801  torch's name
 
 
 class _Dependent(Constraint):
-    """A set that depends on what else was given."""
+    """A set that depends on what else was given; None where that decides, too."""
 
-    def __call__(self, *, is_discrete: bool = False, event_dim: int = 0) -> _Dependent:
+    _is_discrete: bool | None = None
+    _event_dim: int | None = None
+
+    @property
+    def is_discrete(self) -> bool:  # type: ignore[override]
+        """Whether it is countable, if that is known of the class."""
+        return self._known("is_discrete", self._is_discrete)
+
+    @property
+    def event_dim(self) -> int:  # type: ignore[override]
+        """How many dims make one value, if that is known of the class."""
+        return self._known("event_dim", self._event_dim)
+
+    def _known(self, name: str, value: _T | None) -> _T:
+        if value is None:
+            raise NotSupported(
+                type(self).__name__, name, was="not known of the class",
+                needed="an object, or a set that was declared with it",
+            )  # fmt: skip
+        return value
+
+    def __call__(
+        self, *, is_discrete: bool | None = None, event_dim: int | None = None
+    ) -> _Dependent:
         """The same, of which more is known."""
         new = _Dependent()
-        vars(new).update(is_discrete=is_discrete, event_dim=event_dim)
+        new._is_discrete = self._is_discrete if is_discrete is None else is_discrete
+        new._event_dim = self._event_dim if event_dim is None else event_dim
         return new
 
     def check(self, value: Any) -> Any:
@@ -93,15 +119,19 @@ class dependent_property(property, _Dependent):  # noqa: N801  torch's name
     """
 
     def __init__(
-        self, fn: Any = None, *, is_discrete: bool = False, event_dim: int = 0
+        self,
+        fn: Any = None,
+        *,
+        is_discrete: bool | None = None,
+        event_dim: int | None = None,
     ) -> None:
         super().__init__(fn)
-        self._discrete, self._events = is_discrete, event_dim
+        self._is_discrete, self._event_dim = is_discrete, event_dim
 
     def __call__(self, fn: Any) -> dependent_property:  # type: ignore[override]
         """The property of a function."""
         return dependent_property(
-            fn, is_discrete=self._discrete, event_dim=self._events
+            fn, is_discrete=self._is_discrete, event_dim=self._event_dim
         )
 
 
@@ -123,7 +153,11 @@ class independent(Constraint):  # noqa: N801  torch's name
     ) -> None:
         self.base_constraint = base_constraint
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
-        self.event_dim = base_constraint.event_dim + reinterpreted_batch_ndims
+
+    @property
+    def event_dim(self) -> int:  # type: ignore[override]
+        """The other's, and these."""
+        return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
 
     @property
     def is_discrete(self) -> bool:  # type: ignore[override]

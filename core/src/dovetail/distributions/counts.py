@@ -166,7 +166,7 @@ class Binomial(ByChance):
             total_count = total_count.to(chance.dtype)
         self._keep(validate_args, probs=probs, logits=logits, total_count=total_count)
 
-    @property
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:
         return constraints.integer_interval(0, self.total_count)
 

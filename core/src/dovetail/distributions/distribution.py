@@ -40,7 +40,6 @@ class Distribution:
     event_dims: ClassVar[dict[str, int]] = {}
     has_rsample: ClassVar[bool] = False
     has_enumerate_support: ClassVar[bool] = False
-    support: Any = None
     _validate_args: bool = __debug__
 
     @staticmethod
@@ -64,7 +63,8 @@ class Distribution:
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args:
-            for name in self._given():
+            own = (n for n in self.arg_constraints if n in self.__dict__)
+            for name in dict.fromkeys((*self._given(), *own)):
                 self._check_parameter(name, getattr(self, name))
 
     def _keep(self, validate_args: bool | None, **parameters: Any) -> None:
@@ -96,6 +96,8 @@ class Distribution:
         constraint = self.arg_constraints.get(name)
         if constraint is None or is_dependent(constraint):
             return
+        if not isinstance(value, Tensor):
+            return
         if not bool(constraint.check(value).all().item()):
             raise ArgumentError(
                 type(self).__name__, name, was=repr(value), needed=repr(constraint)
@@ -122,9 +124,23 @@ class Distribution:
                 op, "value", was=f"of shape {tuple(value.shape)}",
                 needed=f"one that broadcasts with {whole}",
             ) from error  # fmt: skip
-        support = self.support
-        if support is not None and not bool(support.check(value).all().item()):
+        try:
+            support = self.support
+        except NotImplementedError:
+            warnings.warn(
+                f"{type(self)} does not define `support` to enable sample validation. "
+                "Please initialize the distribution with `validate_args=False` to turn "
+                "off validation.",
+                stacklevel=3,
+            )
+            return
+        if not bool(support.check(value).all().item()):
             raise ArgumentError(op, "value", was=repr(value), needed=repr(support))
+
+    @property
+    def support(self) -> Any:
+        """Which values there are."""
+        return self._absent("support")
 
     @property
     def batch_shape(self) -> Size:

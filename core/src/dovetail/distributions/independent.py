@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail.engine.tensor import Tensor
-from dovetail.engine.tensor_type import Size
 from dovetail.errors import ArgumentError
 
-from .constraints import independent
+from . import constraints
 from .distribution import Distribution, summed
 
 
@@ -45,11 +44,18 @@ class Independent(Distribution):
         return self.base_dist.has_rsample
 
     @property
+    def has_enumerate_support(self) -> bool:  # type: ignore[override]
+        """Whether the other lists its values, and each is one here, too."""
+        return (
+            not self.reinterpreted_batch_ndims and self.base_dist.has_enumerate_support
+        )
+
+    @constraints.dependent_property
     def support(self) -> Any:
         """The other's, of more dims."""
         inner = self.base_dist.support
         dims = self.reinterpreted_batch_ndims
-        return inner if inner is None or not dims else independent(inner, dims)
+        return constraints.independent(inner, dims) if dims else inner
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         extra = self._event_shape[: self.reinterpreted_batch_ndims]
@@ -72,14 +78,22 @@ class Independent(Distribution):
     def variance(self) -> Any:
         return self.base_dist.variance
 
-    def _draw(self, shape: Size) -> Any:
-        return self.base_dist._draw(shape)
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+        return self.base_dist.sample(sample_shape)
 
-    def _log_prob(self, value: Tensor) -> Any:
-        return summed(self.base_dist._log_prob(value), self.reinterpreted_batch_ndims)
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+        return self.base_dist.rsample(sample_shape)
+
+    def log_prob(self, value: Tensor) -> Any:
+        return summed(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
     def entropy(self) -> Any:
         return summed(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        if self.reinterpreted_batch_ndims:
+            return self._absent("enumerate_support")
+        return self.base_dist.enumerate_support(expand)
 
     def __repr__(self) -> str:
         return f"Independent({self.base_dist}, {self.reinterpreted_batch_ndims})"

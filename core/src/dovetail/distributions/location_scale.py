@@ -17,6 +17,7 @@ from .distribution import Distribution, ExponentialFamily
 from .mapped import Mapped
 from .powers import Uniform
 from .quantiles import EULER, ByQuantile
+from .transformed_distribution import TransformedDistribution
 from .transforms import AbsTransform, AffineTransform, ExpTransform, Transform
 
 _LOG_ROOT_TAU: Final = 0.5 * math.log(2 * math.pi)
@@ -180,17 +181,26 @@ class Gumbel(_LocScale, Mapped):
         return ft.log(self.scale) + (1 + EULER)
 
 
-class LogNormal(_LocScale, Mapped):
+class LogNormal(TransformedDistribution):
     """The exponential of a normal distribution."""
 
-    support = constraints.positive
+    arg_constraints = Normal.arg_constraints
+    support: Any = constraints.positive
+    base_dist: Normal
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        base = Normal(loc, scale, validate_args)
+        super().__init__(base, ExpTransform(), validate_args)
 
     @property
-    def _base(self) -> Normal:
-        return Normal(self.loc, self.scale, validate_args=False)
+    def loc(self) -> Tensor:
+        """The mean of the logarithm."""
+        return self.base_dist.loc
 
-    def _map(self) -> tuple[Distribution, list[Transform]]:
-        return self._base, [ExpTransform()]
+    @property
+    def scale(self) -> Tensor:
+        """The standard deviation of the logarithm."""
+        return self.base_dist.scale
 
     @property
     def mean(self) -> Any:
@@ -205,21 +215,8 @@ class LogNormal(_LocScale, Mapped):
         squared = self.scale**2
         return ft.expm1(squared) * ft.exp(2 * self.loc + squared)
 
-    def _draw(self, shape: Size) -> Any:
-        return ft.exp(self._base._draw(shape))
-
-    def _log_prob(self, value: Tensor) -> Any:
-        log = ft.log(value)
-        return self._base._log_prob(log) - log
-
-    def _cdf(self, value: Tensor) -> Any:
-        return self._base._cdf(ft.log(value))
-
-    def icdf(self, value: Tensor) -> Any:
-        return ft.exp(self._base.icdf(value))
-
     def entropy(self) -> Any:
-        return self._base.entropy() + self.loc
+        return self.base_dist.entropy() + self.loc
 
 
 class _Folded(ByQuantile, Mapped):

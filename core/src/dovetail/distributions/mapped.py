@@ -6,7 +6,7 @@ from typing import Any
 
 from .distribution import Distribution
 from .transformed_distribution import TransformedDistribution
-from .transforms import ComposeTransform, Transform
+from .transforms import Transform
 
 
 class Mapped(TransformedDistribution):
@@ -28,8 +28,6 @@ class Mapped(TransformedDistribution):
         """The maps, the first one first."""
         return self._map()[1]
 
-    @property
-    def _whole(self) -> Any:  # type: ignore[override]
-        return ComposeTransform(self.transforms)
-
     expand = Distribution.expand
+    sample = Distribution.sample
+    rsample = Distribution.rsample

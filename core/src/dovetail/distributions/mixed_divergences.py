@@ -258,7 +258,7 @@ def _half_normal(p: HalfNormal, q: HalfNormal) -> Any:
 
 @register_kl(LogNormal, LogNormal)
 def _log_normal(p: LogNormal, q: LogNormal) -> Any:
-    return kl_divergence(p._base, q._base)
+    return kl_divergence(p.base_dist, q.base_dist)
 
 
 @register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final
 
 from dovetail import frontend as ft
+from dovetail.engine.modes import no_grad
 from dovetail.engine.tensor import Tensor
 from dovetail.engine.tensor_type import Size
 from dovetail.errors import ArgumentError, ShapeError
@@ -177,7 +178,7 @@ class MixtureSameFamily(Distribution):
         self.component_distribution = component_distribution
         super().__init__(batch[:-1], component_distribution.event_shape, validate_args)
 
-    @property
+    @constraints.dependent_property
     def support(self) -> Any:
         return self.component_distribution.support
 
@@ -200,25 +201,33 @@ class MixtureSameFamily(Distribution):
         apart = (each.mean - self.mean.unsqueeze(self._dim)) ** 2
         return within + (weights * apart).sum(self._dim)
 
-    def _draw(self, shape: Size) -> Any:
-        events = len(self._event_shape)
-        batch = tuple(shape[: len(shape) - events])
-        which = self.mixture_distribution.expand(self._batch_shape)._draw(Size(batch))
-        count = self.component_distribution.batch_shape[-1]
-        drawn = self.component_distribution._draw(
-            Size((*batch, count, *self._event_shape))
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+        each = self.component_distribution
+        new = self._unexpanded(_instance)
+        new._batch_shape = Size(batch_shape)
+        new.component_distribution = each.expand((*batch_shape, each.batch_shape[-1]))
+        new.mixture_distribution = self.mixture_distribution.expand(batch_shape)
+        return new
+
+    @no_grad()
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+        shape = self._extended_shape(sample_shape)
+        batch = shape[: len(shape) - len(self._event_shape)]
+        mixture = self.mixture_distribution.expand(self._batch_shape)
+        drawn = self.component_distribution.sample(sample_shape)
+        at = mixture.sample(sample_shape).view(
+            *batch, 1, *(1 for _ in self._event_shape)
         )
-        at = which.view(*batch, 1, *(1 for _ in range(events)))
         at = at.expand((*batch, 1, *self._event_shape))
         return drawn.gather(self._dim, at).squeeze(self._dim)
 
     def _log_prob(self, value: Tensor) -> Any:
         events = len(self._event_shape)
-        each = self.component_distribution._log_prob(value.unsqueeze(-1 - events))
+        each = self.component_distribution.log_prob(value.unsqueeze(-1 - events))
         return ft.logsumexp(each + self.mixture_distribution.logits, -1)
 
     def _cdf(self, value: Tensor) -> Any:
-        each = self.component_distribution._cdf(value.unsqueeze(-1))
+        each = self.component_distribution.cdf(value.unsqueeze(-1))
         return (each * self.mixture_distribution.probs).sum(-1)
 
 

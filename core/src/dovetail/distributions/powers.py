@@ -36,7 +36,7 @@ class Uniform(ByQuantile):
                     "Uniform", "high", was=self.high, needed="above low"
                 )
 
-    @property
+    @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:
         return constraints.interval(self.low, self.high)
 
@@ -176,7 +176,7 @@ class Pareto(ByQuantile, Mapped):
         base = Exponential(self.alpha, validate_args=False)
         return base, [ExpTransform(), AffineTransform(0, self.scale)]
 
-    @property
+    @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:
         return constraints.greater_than_eq(self.scale)
 

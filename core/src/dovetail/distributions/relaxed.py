@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from dovetail import frontend as ft
 from dovetail.engine.tensor import Tensor
@@ -12,6 +12,7 @@ from dovetail.limits import finfo
 
 from . import constraints
 from .classes import Categorical
+from .constraints import Constraint
 from .counts import Bernoulli
 from .distribution import Distribution
 from .independent import Independent
@@ -122,6 +123,10 @@ class ExpRelaxedCategorical(_Relaxed):
 class _OfLogits(TransformedDistribution):
     """Relaxed values, of which a base has the logarithms or their odds."""
 
+    arg_constraints: ClassVar[dict[str, Constraint]] = {
+        "probs": constraints.unit_interval, "logits": constraints.real,
+    }  # fmt: skip
+
     @property
     def temperature(self) -> Any:
         """How smooth they are."""
@@ -148,6 +153,8 @@ class RelaxedBernoulli(_OfLogits):
         probs: the probability of a one; or give `logits`.
     """
 
+    support: Any = constraints.unit_interval
+
     def __init__(
         self, temperature: Any, probs: Any = None, logits: Any = None,
         validate_args: bool | None = None,
@@ -164,6 +171,9 @@ class RelaxedOneHotCategorical(_OfLogits):
         probs: [..., classes], made to sum to one; or give `logits`.
     """
 
+    arg_constraints: ClassVar[dict[str, Constraint]] = {
+        "probs": constraints.simplex, "logits": constraints.real_vector,
+    }  # fmt: skip
     support: Any = constraints.simplex
 
     def __init__(
@@ -188,6 +198,7 @@ class LogisticNormal(TransformedDistribution):
     """
 
     arg_constraints = Normal.arg_constraints
+    support: Any = constraints.simplex
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         base = Normal(loc, scale, validate_args)

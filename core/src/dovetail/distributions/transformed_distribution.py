@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dovetail.engine.modes import no_grad
 from dovetail.engine.tensor import Tensor
-from dovetail.engine.tensor_type import Size
 from dovetail.errors import ArgumentError
 
 from . import constraints
 from .distribution import Distribution, summed
+from .independent import Independent
 from .transforms import ComposeTransform, Transform
 
 
@@ -35,21 +36,29 @@ class TransformedDistribution(Distribution):
                     "TransformedDistribution", f"transforms[{i}]",
                     was=type(part).__name__, needed="a Transform",
                 )  # fmt: skip
-        self.base_dist = base_distribution
+        whole, base = ComposeTransform(parts), base_distribution
+        shape = whole.forward_shape((*base.batch_shape, *base.event_shape))
+        outer = len(base.event_shape) - whole.domain.event_dim
+        cut = len(shape) - whole.codomain.event_dim - max(outer, 0)
+        wide = whole.inverse_shape(shape)
+        batch = tuple(wide[: len(wide) - len(base.event_shape)])
+        if batch != tuple(base.batch_shape):
+            base = base.expand(batch)
+        self.base_dist = base if outer >= 0 else Independent(base, -outer)
         self.transforms = parts
-        self._whole = ComposeTransform(parts)
-        base = (*base_distribution.batch_shape, *base_distribution.event_shape)
-        shape = self._whole.forward_shape(base)
-        outer = len(base_distribution.event_shape) - self._whole.domain.event_dim
-        cut = len(shape) - self._whole.codomain.event_dim - max(outer, 0)
         super().__init__(shape[:cut], shape[cut:], validate_args)
+
+    @property
+    def _whole(self) -> ComposeTransform:
+        """All the maps as one; derived classes may have set `transforms` alone."""
+        return ComposeTransform(self.transforms)
 
     @property
     def has_rsample(self) -> bool:  # type: ignore[override]
         """Whether the base's samples have gradients."""
         return self.base_dist.has_rsample
 
-    @property
+    @constraints.dependent_property(is_discrete=False)
     def support(self) -> Any:
         if not self.transforms:
             return self.base_dist.support
@@ -66,8 +75,12 @@ class TransformedDistribution(Distribution):
         )
         return new
 
-    def _draw(self, shape: Size) -> Any:
-        return self._whole(self.base_dist._draw(Size(self._whole.inverse_shape(shape))))
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+        with no_grad():
+            return self._whole(self.base_dist.sample(sample_shape))
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+        return self._whole(self.base_dist.rsample(sample_shape))
 
     def _log_prob(self, value: Tensor) -> Any:
         events, x, total = len(self._event_shape), value, 0.0
@@ -76,7 +89,7 @@ class TransformedDistribution(Distribution):
             events += part.domain.event_dim - part.codomain.event_dim
             slope = part.log_abs_det_jacobian(x, y)
             total = total - summed(slope, events - part.domain.event_dim)
-        inner = self.base_dist._log_prob(x)
+        inner = self.base_dist.log_prob(x)
         return total + summed(inner, events - len(self.base_dist.event_shape))
 
     def _turned(self, value: Any) -> Any:
@@ -85,7 +98,7 @@ class TransformedDistribution(Distribution):
         return sign * (value - 0.5) + 0.5
 
     def _cdf(self, value: Tensor) -> Any:
-        return self._turned(self.base_dist._cdf(self._whole._inv_call(value)))
+        return self._turned(self.base_dist.cdf(self._whole._inv_call(value)))
 
     def icdf(self, value: Tensor) -> Any:
         return self._whole(self.base_dist.icdf(self._turned(value)))

@@ -280,6 +280,11 @@ class PowerTransform(Transform):
         self.exponent = exponent
         self.sign = ft.sign(ft.as_tensor(exponent))
 
+    def forward_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        return _with_shapes(shape, self.exponent)
+
+    inverse_shape = forward_shape
+
     def _call(self, x: Tensor) -> Any:
         return x**self.exponent
 
@@ -376,6 +381,11 @@ class AffineTransform(Transform):
             )
         self.sign = ft.sign(ft.as_tensor(scale))
 
+    def forward_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        return _with_shapes(shape, self.loc, self.scale)
+
+    inverse_shape = forward_shape
+
     def _call(self, x: Tensor) -> Any:
         return self.loc + self.scale * x
 
@@ -399,6 +409,12 @@ class SoftmaxTransform(Transform):
 
     def _inverse(self, y: Tensor) -> Any:
         return ft.log(y)
+
+
+def _with_shapes(shape: Sequence[int], *parameters: Any) -> tuple[int, ...]:
+    """A shape, broadcast with those of a map's parameters."""
+    wider = ft.broadcast_shapes(shape, *(getattr(p, "shape", ()) for p in parameters))
+    return tuple(wider)
 
 
 # Those of shapes and matrices are in modules of their own, which are made of this one;
