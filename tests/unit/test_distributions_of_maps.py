@@ -220,3 +220,41 @@ def test_densities_ask_no_inverse_of_what_is_remembered() -> None:
         made.log_prob(y.clone())
     with pytest.raises(ValueError, match="cache_size"):
         maps.ExpTransform(2)
+
+
+def _stick(x: Any) -> Any:
+    stick = dt.distributions.StickBreakingTransform()
+    return stick.log_abs_det_jacobian(x[None], stick(x[None]))
+
+
+AT_ZERO: dict[str, tuple[Any, float]] = {
+    "Bernoulli": (
+        lambda x: dt.distributions.Bernoulli(logits=x).log_prob(dt.tensor(0.0)),
+        -0.5,
+    ),
+    "Bernoulli's probs": (
+        lambda x: dt.distributions.Bernoulli(x + 0.5).log_prob(dt.tensor(0.0)),
+        -2.0,
+    ),
+    "NegativeBinomial": (
+        lambda x: dt.distributions.NegativeBinomial(3.0, logits=x).log_prob(
+            dt.tensor(1.0)
+        ),
+        -1.0,
+    ),
+    "TanhTransform": (
+        lambda x: dt.distributions.TanhTransform().log_abs_det_jacobian(x, x), 0.0,
+    ),
+    "SoftplusTransform": (dt.distributions.SoftplusTransform(), 0.5),
+    "StickBreakingTransform": (_stick, 0.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", AT_ZERO)
+def test_slopes_where_logits_are_zero(name: str) -> None:
+    """There the parts of log(1 + exp(x)) have kinks, and the whole has none."""
+    function, want = AT_ZERO[name]
+    x = dt.zeros((), requires_grad=True)
+    function(x).sum().backward()
+    assert x.grad is not None
+    assert abs(x.grad.item() - want) < 1e-6

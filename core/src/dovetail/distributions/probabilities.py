@@ -8,6 +8,7 @@ from dovetail import frontend as ft
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
 from dovetail.limits import finfo
+from dovetail.ops.activation import logsigmoid
 
 
 def check_one_given(op: str, probs: Any, logits: Any) -> None:
@@ -26,8 +27,8 @@ def inside(probs: Tensor) -> Any:
 
 
 def softplus(x: Tensor) -> Any:
-    """log(1 + exp(x))."""
-    return ft.clamp(x, min=0) + ft.log1p(ft.exp(-ft.abs(x)))
+    """log(1 + exp(x)), whose slope is right at zero, too."""
+    return -logsigmoid(-x)
 
 
 def weighted(x: Any, log: Any) -> Any:

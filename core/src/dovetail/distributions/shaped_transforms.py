@@ -13,6 +13,7 @@ from dovetail.limits import finfo
 
 from . import constraints
 from .distribution import Distribution, summed
+from .probabilities import softplus
 from .transforms import Transform, clipped_sigmoid
 
 
@@ -258,7 +259,7 @@ class StickBreakingTransform(Transform):
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
         moved = x - self._offset(x)
-        log = ft.clamp(moved, max=0) - ft.log1p(ft.exp(-ft.abs(moved)))
+        log = -softplus(-moved)
         return (log - moved + ft.log(y[..., :-1])).sum(-1)
 
     def forward_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
