@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import Any
 
 import pytest
 from tests.support.modules import names
@@ -212,3 +213,13 @@ def test_clip_gradients() -> None:
     with pytest.raises(RuntimeError, match="needed a finite number"):
         nn.utils.clip_grad_norm_(p, 1.0, error_if_nonfinite=True)
     assert nn.utils.clip_grad_norm_([], 1.0).item() == 0.0
+
+
+@pytest.mark.parametrize("kind", [nn.ModuleList, nn.ParameterList])
+def test_derived_lists_ask_for_names_of_positions(kind: Any) -> None:
+    """By the name that they have for it in PyTorch's classes."""
+    item = nn.Identity() if kind is nn.ModuleList else dt.ones(1)
+    made = kind([item, item, item])
+    assert made._get_abs_string_index(-1) == "2"
+    with pytest.raises(IndexError):
+        made._get_abs_string_index(3)

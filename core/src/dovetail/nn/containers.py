@@ -34,8 +34,11 @@ class _Listed(Module):
 
     _modules: ModuleTable  # type: ignore[assignment]
 
-    def _name_at(self, index: int) -> str:
-        """The name of the child at a position that may count from the end."""
+    def _get_abs_string_index(self, index: int) -> str:
+        """The name of the child at a position that may count from the end.
+
+        Under torch's name, by which derived classes ask for it.
+        """
         position = operator.index(index)
         size = len(self._modules)
         if not -size <= position < size:
@@ -52,20 +55,20 @@ class _Listed(Module):
     def __getitem__(self, index: int | slice) -> Module | Self:
         if isinstance(index, slice):
             return self._of(list(self._modules.items())[index])
-        return self._modules[self._name_at(index)]
+        return self._modules[self._get_abs_string_index(index)]
 
     def _of(self, items: list[tuple[str, Module]]) -> Self:
         """A container of the same class with a part of the children."""
         raise NotImplementedError
 
     def __setitem__(self, index: int, module: Module) -> None:
-        setattr(self, self._name_at(index), module)
+        setattr(self, self._get_abs_string_index(index), module)
 
     def __delitem__(self, index: int | slice) -> None:
         if isinstance(index, slice):
             doomed = set(list(self._modules)[index])
         else:
-            doomed = {self._name_at(index)}
+            doomed = {self._get_abs_string_index(index)}
         self._renumber(m for name, m in self._modules.items() if name not in doomed)
 
     def _renumber(self, modules: Iterable[Module]) -> None:

@@ -44,7 +44,8 @@ class ParameterList(Module):
         if values is not None:
             self.extend(values)
 
-    def _name_at(self, index: int) -> str:
+    def _get_abs_string_index(self, index: int) -> str:
+        """The name at a position; derived classes ask for it by this name."""
         position = operator.index(index)
         if not -self._size <= position < self._size:
             raise IndexOutOfRange(
@@ -57,10 +58,10 @@ class ParameterList(Module):
         if isinstance(index, slice):
             chosen = range(self._size)[index]
             return type(self)(getattr(self, str(i)) for i in chosen)
-        return getattr(self, self._name_at(index))
+        return getattr(self, self._get_abs_string_index(index))
 
     def __setitem__(self, index: int, value: Any) -> None:
-        setattr(self, self._name_at(index), _as_parameter(value))
+        setattr(self, self._get_abs_string_index(index), _as_parameter(value))
 
     def __len__(self) -> int:
         return self._size
