@@ -258,3 +258,19 @@ def test_slopes_where_logits_are_zero(name: str) -> None:
     function(x).sum().backward()
     assert x.grad is not None
     assert abs(x.grad.item() - want) < 1e-6
+
+
+@pytest.mark.parametrize("end", [0.0, 1.0])
+def test_divergences_of_certain_chances_have_slopes(end: float) -> None:
+    """A chance that rounds to an end is no NaN in the gradients of others."""
+    chance = dt.tensor([end, 0.5], requires_grad=True)
+    other = dt.distributions.Bernoulli(dt.tensor([0.25, 0.25]))
+    found = dt.distributions.kl_divergence(dt.distributions.Bernoulli(chance), other)
+    found.sum().backward()
+    assert chance.grad is not None
+    assert abs(chance.grad[1].item() - 1.0986123) < 1e-5
+    assert chance.grad.isfinite().all()
+    certain = dt.distributions.Bernoulli(dt.tensor(end))
+    assert dt.distributions.kl_divergence(certain, certain).item() == 0
+    sure = dt.distributions.Bernoulli(dt.tensor(1 - end))
+    assert dt.distributions.kl_divergence(certain, sure).item() == float("inf")

@@ -20,7 +20,7 @@ from .location_scale import Laplace, Normal
 from .matrices import Wishart, multigammaln
 from .multivariate import MultivariateNormal, squared_distance
 from .powers import Exponential, Uniform
-from .probabilities import weighted
+from .probabilities import softplus, weighted
 from .proportions import Beta, Dirichlet
 
 _Pair = tuple[type, type]
@@ -127,19 +127,19 @@ def _uniform(p: Uniform, q: Uniform) -> Any:
 
 @register_kl(Bernoulli, Bernoulli)
 def _bernoulli(p: Bernoulli, q: Bernoulli) -> Any:
-    return _two(p.probs, q.probs)
+    return _two(p, q)
 
 
 @register_kl(Binomial, Binomial)
 def _binomial(p: Binomial, q: Binomial) -> Any:
-    found = p.total_count * _two(p.probs, q.probs)
+    found = p.total_count * _two(p, q)
     more = ft.full_like(found, math.inf)
     return ft.where(p.total_count > q.total_count, more, found)
 
 
 @register_kl(Geometric, Geometric)
 def _geometric(p: Geometric, q: Geometric) -> Any:
-    return _two(p.probs, q.probs) / p.probs
+    return _two(p, q) / p.probs
 
 
 @register_kl(Categorical, Categorical)
@@ -185,7 +185,16 @@ def _independent(p: Independent, q: Independent) -> Any:
     return summed(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
 
 
-def _two(p: Tensor, q: Tensor) -> Any:
-    """The divergence of two chances."""
-    success = weighted(p, ft.log(p) - ft.log(q))
-    return success + weighted(1 - p, ft.log1p(-p) - ft.log1p(-q))
+def _two(p: Any, q: Any) -> Any:
+    """The divergence of two chances; by logits, whose slopes are finite at the ends."""
+    success = p.probs * (softplus(-q.logits) - softplus(-p.logits))
+    failure = (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
+    return _at_ends(success, p.probs, q.probs) + _at_ends(
+        failure, 1 - p.probs, 1 - q.probs
+    )
+
+
+def _at_ends(part: Tensor, p: Tensor, q: Tensor) -> Any:
+    """A part of a divergence: infinite where q cannot be, 0 where p cannot."""
+    part = ft.where(q == 0, ft.full_like(part, math.inf), part)
+    return ft.where(p == 0, ft.zeros_like(part), part)
