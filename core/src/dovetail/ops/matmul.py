@@ -268,16 +268,15 @@ def cross(input: Tensor, other: Tensor, dim: Axis | None = None) -> Tensor:
     return one[0] * two[1] - two[0] * one[1]
 
 
-def _cross_back(
-    a: Tensor, b: Tensor, input: Tensor, dim: int | None, to: Tensor
-) -> Any:
+def _cross_back(a: Tensor, b: Tensor, along: int, sizes: Sizes) -> Tensor:
     """The vector product of two of the same dims, summed to the shape of an operand."""
-    sizes = tuple(to._a.shape)
-    g = cross(a, b, _cross_dim(tuple(input._a.shape), dim))
+    g = cross(a, b, along)
     return g if tuple(g._a.shape) == sizes else summed_to(g, sizes)
 
 
 cross.grad(
-    input=lambda ct, input, other, dim: _cross_back(conj(other), ct, input, dim, input),
-    other=lambda ct, input, other, dim: _cross_back(ct, conj(input), input, dim, other),
+    input=lambda ct, other, input_shape, dim: _cross_back(
+        conj(other), ct, _cross_dim(input_shape, dim), input_shape),
+    other=lambda ct, input, input_shape, other_shape, dim: _cross_back(
+        ct, conj(input), _cross_dim(input_shape, dim), other_shape),
 )  # fmt: skip
