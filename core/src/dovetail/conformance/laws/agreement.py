@@ -86,11 +86,11 @@ def same_computed(name: str, got: Array, want: Array) -> None:
 
 
 def _of_one_nan(a: Array) -> Array:
-    real = a.view(a.real.dtype) if a.dtype.kind == "c" else a
-    if not real.size or not (odd := np.isnan(real)).any():
-        return a
-    found = real.copy()
-    found[odd] = np.nan
+    found = np.array(a, order="C")
+    parts = found.reshape(-1).view(found.real.dtype)
+    odd = np.isnan(parts)
+    if odd.any():  # never of integers
+        parts[odd] = np.nan
     return found
 
 
