@@ -1,4 +1,4 @@
-"""A third of what takes long: another one with each state of the kit's code."""
+"""A part of what takes long: another one with each state of the kit's code."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from dovetail import conformance
 THIRDS = 3
 
 
-def has_its_turn(name: str) -> bool:
-    """Whether a name is in the third of this state of the kit."""
-    return crc32(name.encode()) % THIRDS == _turn()
+def has_its_turn(name: str, parts: int = THIRDS) -> bool:
+    """Whether a name is in the part that this state of the kit has, of so many."""
+    return crc32(name.encode()) % parts == _state() % parts
 
 
 @cache
-def _turn() -> int:
+def _state() -> int:
     folder = Path(conformance.__file__).parent
     code = (p.read_bytes() for p in sorted(folder.rglob("*.py")))
-    return crc32(b"".join(code)) % THIRDS
+    return crc32(b"".join(code))
 
 
 __all__ = ["THIRDS", "has_its_turn"]
