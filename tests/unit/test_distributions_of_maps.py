@@ -274,3 +274,23 @@ def test_divergences_of_certain_chances_have_slopes(end: float) -> None:
     assert dt.distributions.kl_divergence(certain, certain).item() == 0
     sure = dt.distributions.Bernoulli(dt.tensor(1 - end))
     assert dt.distributions.kl_divergence(certain, sure).item() == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "want"),
+    [(1e-10, 1e-12, 3.615170e-10), (0.5, 1e-30, 33.845629), (1e-20, 0.5, 0.6931472)],
+)
+def test_divergences_of_small_chances_have_their_digits(
+    p: float, q: float, want: float
+) -> None:
+    """Below the format's precision a chance is no other one's."""
+    bernoulli = dt.distributions.Bernoulli
+    found = dt.distributions.kl_divergence(
+        bernoulli(dt.tensor(p)), bernoulli(dt.tensor(q))
+    )
+    assert found.item() == pytest.approx(want, rel=1e-5)
+    logits = [dt.logit(dt.tensor(v, dtype=dt.float64)) for v in (p, q)]
+    by_logits = [bernoulli(logits=v) for v in logits]
+    assert dt.distributions.kl_divergence(*by_logits).item() == pytest.approx(
+        want, rel=1e-5
+    )

@@ -20,7 +20,7 @@ from .location_scale import Laplace, Normal
 from .matrices import Wishart, multigammaln
 from .multivariate import MultivariateNormal, squared_distance
 from .powers import Exponential, Uniform
-from .probabilities import softplus, weighted
+from .probabilities import inside, weighted
 from .proportions import Beta, Dirichlet
 
 _Pair = tuple[type, type]
@@ -186,12 +186,26 @@ def _independent(p: Independent, q: Independent) -> Any:
 
 
 def _two(p: Any, q: Any) -> Any:
-    """The divergence of two chances; by logits, whose slopes are finite at the ends."""
-    success = p.probs * (softplus(-q.logits) - softplus(-p.logits))
-    failure = (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
+    """The divergence of two chances."""
+    (log_p, log_not_p), (log_q, log_not_q) = _logs(p), _logs(q)
+    success = p.probs * (log_p - log_q)
+    failure = (1 - p.probs) * (log_not_p - log_not_q)
     return _at_ends(success, p.probs, q.probs) + _at_ends(
         failure, 1 - p.probs, 1 - q.probs
     )
+
+
+def _logs(d: Any) -> tuple[Any, Any]:
+    """Of a success and a failure, from what was given: logits of small chances are cut.
+
+    At the ends they are finite, as slopes have to be.
+    """
+    if "logits" in d.__dict__:
+        return d._log_chances()  # type: ignore[no-any-return]
+    chance = d.probs
+    certain = (chance == 0) | (chance == 1)
+    chance = ft.where(certain, inside(chance), chance)
+    return ft.log(chance), ft.log1p(-chance)
 
 
 def _at_ends(part: Tensor, p: Tensor, q: Tensor) -> Any:
