@@ -46,6 +46,7 @@ FLOORS = (
         "masked",
         "multiprocessing",
         "profiler",
+        "quasirandom",
         "signal",
         "special",
         "return_types",

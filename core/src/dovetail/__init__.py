@@ -79,8 +79,8 @@ _LAZY: _Final = frozenset({
     "cuda", "data", "device_api", "distributed", "distributions", "fft", "func",
     "futures", "fx", "io", "jit", "library", "linalg", "masked", "mps",
     "multiprocessing", "nn",
-    "optim", "profiler", "random", "return_types", "signal", "sparse", "special",
-    "testing", "utils", "xpu",
+    "optim", "profiler", "quasirandom", "random", "return_types", "signal", "sparse",
+    "special", "testing", "utils", "xpu",
 })  # fmt: skip
 _FROM: _Final = {
     "GradScaler": "amp", "autocast": "amp", "clear_autocast_cache": "amp",
@@ -141,6 +141,7 @@ if TYPE_CHECKING:
     from dovetail import nn as nn
     from dovetail import optim as optim
     from dovetail import profiler as profiler
+    from dovetail import quasirandom as quasirandom
     from dovetail import random as random
     from dovetail import return_types as return_types
     from dovetail import signal as signal

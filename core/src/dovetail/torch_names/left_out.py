@@ -88,10 +88,6 @@ LEFT_OUT: Final = (
         "utils.data.datapipes.gen_pyi "
         "utils.data.datapipes.utils utils.data.graph utils.data.graph_settings",
     ),
-    LeftOut(
-        "has Sobol's sequences, which are not there; `scipy.stats.qmc` has them",
-        "quasirandom",
-    ),
 )  # fmt: skip
 REASONS: Final = {
     module: left.reason for left in LEFT_OUT for module in left.modules.split()
