@@ -5,6 +5,7 @@ Where torch is not installed, the tests that compare with it are left out, aloud
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -38,6 +39,13 @@ def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DOVETAIL_KERNEL_CACHE", os.fspath(folder))
         yield folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _older_than_a_module() -> None:
+    """Tests collect garbage often; what there was before them is not looked through."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

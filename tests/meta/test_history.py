@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from threading import Thread
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.meta.mutants.catalogue.history import HISTORY
 from tests.meta.mutants.judging import KILLS, elsewhere, warm
 from tests.meta.mutants.mutant import MUTANT, Mutant
+from tests.meta.planted import device, with_kernel
 
 import dovetail as dt
 from dovetail.conformance import laws  # noqa: F401  registers them
@@ -27,6 +32,7 @@ from dovetail.engine.op import vocabulary
 from dovetail_cpu.backend import CpuBackend
 
 QUICK = BUDGETS["quick"]
+_RARE = "tabnanny"  # a module that nobody needs
 # Their own calls differ in what is forgotten here, so that others find these, too: in
 # places, in dtypes, and in rows of -inf alone behind rows that are twice as long.
 _SEEN_BY_OTHERS = {
@@ -39,9 +45,9 @@ def _said(mutant: Mutant, wanted: str) -> dict[str, str]:
     found = {}
     with (
         standing_by(f"{MUTANT}:0", partial(elsewhere, mutant)),
-        mutant.planted() as device,
+        mutant.planted() as name,
     ):
-        subject = Subject(device)
+        subject = Subject(name)
         for check in plan(subject, QUICK, ",".join(mutant.touches), wanted):
             if check.dtype == "float32":
                 verdict = judge(subject, check, QUICK)
@@ -86,6 +92,28 @@ def test_the_other_process_is_a_new_one() -> None:
         assert isinstance(values, list)
         assert values[0].tolist() == [2, 2, 2]
     assert fresh(Subject("cpu")) is other
+
+
+def _imports(sound: Callable[..., Any], a: Any) -> Any:
+    """What it gives says whether a module was there before; then it is."""
+    had = _RARE in sys.modules
+    import_module(_RARE)
+    return np.full_like(sound(a), had)
+
+
+def test_what_a_call_imports_later_processes_have() -> None:
+    """A compiler is imported once, and not for each answer."""
+    sys.modules.pop(_RARE, None)
+    step = Step("", case(np.ones(2, np.float32)), float32)
+    with (
+        device(with_kernel("exp", _imports)) as name,
+        standing_by(name, lambda: Subject(name)),
+    ):
+        other = fresh(Subject(name))
+        first, second = (other.seen(vocabulary["exp"], [step])[0] for _ in range(2))
+    assert isinstance(first, list)
+    assert isinstance(second, list)
+    assert (first[0].tolist(), second[0].tolist()) == ([0, 0], [1, 1])
 
 
 def test_a_process_that_stands_by_ends_before_later_ones() -> None:

@@ -244,7 +244,7 @@ def test_costly_bodies_are_generated_sooner(op: str, tensors: int, least: int) -
 def test_halves_are_generated_sooner() -> None:
     """Where NumPy converts each number, fewer elements are worth a kernel."""
     found = Generated("neg", {})
-    assert found.weighed((np.zeros(1, np.float16),), {}) == LEAST // 32
+    assert found.weighed((np.zeros(1, np.float16),), {}) == LEAST // 64
     assert Generated("neg", {}).weighed((np.zeros(1, np.float32),), {}) == LEAST
 
 

@@ -250,6 +250,27 @@ def entry_name(key: str) -> Path:
     return Path(name[0]) / name
 
 
+def test_folders_are_looked_at_now_and_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A write does not take the longer the more there is; others' writes are seen."""
+    looks = []
+    sound = os.scandir
+    monkeypatch.setattr(
+        os, "scandir", lambda path: (looks.append(path), sound(path))[1]
+    )
+    kept, other = (Objects(tmp_path, limit=16 << 20) for _ in range(2))
+    for i in range(512):
+        kept.put(f"key {i}", CODE)
+    assert 16 <= len(looks) <= 48  # 512 is 32 for each of 16 folders
+    for i in range(512):
+        other.put(f"other {i}", bytes(60_000))
+        kept.put(f"key {i}", bytes(10))
+    kept.put("key 0", CODE)
+    total = sum(path.stat().st_size for path in files(kept))
+    assert total <= (16 << 20) + 16 * 32 * 1000
+
+
 def test_what_nobody_finishes_goes(kept: Objects) -> None:
     """Files of writers that died go after an hour, those of living ones do not."""
     kept.put("a", CODE)
@@ -259,7 +280,7 @@ def test_what_nobody_finishes_goes(kept: Objects) -> None:
     for path in (old, new, other):
         path.write_bytes(b"half")
         os.utime(path, (1, 1) if path != new else None)
-    kept.put("a", CODE)
+    Objects(kept.folder).put("a", CODE)
     assert not old.exists()
     assert new.exists()
     assert other.exists()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LEAST: Final = 1 << 14
 """Elements from which on a generated kernel is faster than NumPy's, its call too,
 whatever it computes."""
-SMALLEST: Final = 1 << 9
+SMALLEST: Final = 1 << 7
 """Elements below which nothing is compiled, whatever it computes."""
 MUCH: Final = 1 << 17
 """Elements from which on several threads move them faster than one of NumPy's does."""

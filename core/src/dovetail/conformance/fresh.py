@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import io
 import os
 import pickle
 import signal
@@ -18,6 +19,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib import import_module
 from typing import IO, Any, Final
 
 import dovetail.ops  # noqa: F401 (declares what requests name)
@@ -247,8 +249,10 @@ def _answered(subject: Subject, request: tuple[str, Sequence[Step]] | None) -> b
     if not number:
         try:
             os.close(theirs)
+            had = set(sys.modules)
             with os.fdopen(ours, "wb") as answers:
                 pickle.dump((False, seen(subject, op, steps)), answers)
+                pickle.dump([name for name in sys.modules if name not in had], answers)
         finally:
             os._exit(0)
     os.close(ours)
@@ -256,9 +260,29 @@ def _answered(subject: Subject, request: tuple[str, Sequence[Step]] | None) -> b
         found = answers.read()
     _, status = os.waitpid(number, 0)
     if found:
-        return found
+        return _had(found)
     death = child.death(os.waitstatus_to_exitcode(status))
     return pickle.dumps((True, f"it ended with {death}"))
+
+
+def _had(answers: bytes) -> bytes:
+    """A fork's answer; what it had to import, the next ones have.
+
+    A compiler takes longer to import than most calls take.
+    """
+    read = io.BytesIO(answers)
+    pickle.load(read)
+    answer = answers[: read.tell()]
+    imported: list[str] = []
+    with suppress(EOFError):  # it died after it had answered
+        imported = pickle.load(read)
+    for name in imported:
+        with suppress(Exception):
+            import_module(name)
+    if imported:
+        gc.collect()
+        gc.freeze()
+    return answer
 
 
 def main() -> None:

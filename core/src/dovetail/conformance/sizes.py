@@ -9,12 +9,10 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from typing import Any, Final
+from functools import lru_cache
+from typing import Final
 
 import numpy as np
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
 
 from dovetail.conformance.example import Example
 from dovetail.dtypes import Array, DType
@@ -36,7 +34,6 @@ SEVERAL_SMALL: Final = "several small"
 # One long dim, and nothing but ones beside it; before the number of elements.
 TALL: Final = "tall "
 WIDE: Final = "wide "
-SHAPES: Final = 1 << 8  # as many are drawn, which takes a while; calls share them
 # What kernels cut their operands into.
 TILE: Final = 1 << 6
 SMALL_TILE: Final = 1 << 4
@@ -193,7 +190,7 @@ def sizes_for(
         ones = {named[(number + i) % len(named)] for i in range(count)}
         return Sizing(lambda n: min(n, 1) if n in ones else n)
     if size == DRAWN:
-        drawn = _draw_sizes(len(named), number % SHAPES)
+        drawn = _draw_sizes(len(named), number)
         if largest is not None:
             drawn = [min(n, math.isqrt(largest)) for n in drawn]
         return _mapped(dict(zip(named, drawn, strict=True)))
@@ -312,26 +309,7 @@ def has_size(size: str, shapes: list[Ints]) -> bool:
     return max(ends, default=0) >= elements
 
 
-@cache  # of so many numbers, and of few sizes
 def _draw_sizes(count: int, number: int) -> list[int]:
-    """Sizes that Hypothesis draws for as many of a case, growing where they grow."""
-    strategy = st.lists(st.integers(1, 9), min_size=count, max_size=count).map(sorted)
-    found: list[int] = draw(strategy, number)
-    return found
-
-
-def draw(strategy: st.SearchStrategy[Any], number: int) -> Any:
-    """One value of a strategy, decided by the number alone; nothing is stored."""
-    found: list[Any] = []
-
-    @seed(number)
-    @settings(
-        max_examples=3, deadline=None, database=None, phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )  # fmt: skip
-    @given(strategy)
-    def keep(value: Any) -> None:
-        found.append(value)
-
-    keep()
-    return found[-1]  # the first is the simplest, which has been tried
+    """Sizes for as many of a case, growing where they grow, by the number alone."""
+    random = np.random.default_rng(number)
+    return sorted(int(n) for n in random.integers(1, 10, count))

@@ -29,6 +29,7 @@ _SHARDS: Final = 16  # folders, so that making room looks at few files
 _ENTRY: Final = re.compile("[0-9a-f]{64}")
 _UNFINISHED: Final = ".unfinished-"
 _PATIENCE: Final = 3600.0  # seconds after which nobody is still writing a file
+_UNSEEN: Final = 32  # entries that are written before one looks again what there is
 
 
 class Objects:
@@ -45,6 +46,7 @@ class Objects:
         self._limit = limit // _SHARDS
         self._writes = folder is not None
         self._trusted: set[Path] = set()
+        self._known: dict[Path, tuple[int, int]] = {}  # bytes left, entries till a look
 
     def get(self, key: str) -> bytes | None:
         """The code of a key, or None where there is none that can be trusted."""
@@ -73,7 +75,7 @@ class Objects:
         try:
             self._prepare(path.parent)
             _write(path, entry)
-            self._make_room(path.parent)
+            self._make_room(path.parent, len(entry))
         except OSError as error:
             self._writes = False
             warnings.warn(
@@ -102,8 +104,16 @@ class Objects:
             self._trusted.add(shard)
         return True
 
-    def _make_room(self, shard: Path) -> None:
-        """Remove what was used longest ago, and what others did not finish."""
+    def _make_room(self, shard: Path, more: int) -> None:
+        """Remove what was used longest ago, and what others did not finish.
+
+        One looks at the files when they may be too many by what this process has
+        written, and now and then for what others have.
+        """
+        room, entries = self._known.get(shard, (0, 0))
+        if room >= more and entries:
+            self._known[shard] = room - more, entries - 1
+            return
         found = []
         for file in os.scandir(shard):
             with suppress(FileNotFoundError):
@@ -112,13 +122,15 @@ class Objects:
                     found.append((status.st_mtime_ns, file.path, status.st_size))
                 elif file.name.startswith(_UNFINISHED) and _is_old(status):
                     os.unlink(file.path)
-        excess = sum(size for _, _, size in found) - self._limit
+        total = sum(size for _, _, size in found)
+        leave = self._limit if total <= self._limit else self._limit * 7 // 8
         for _, path, size in sorted(found):
-            if excess <= 0:
+            if total <= leave:
                 break
             with suppress(FileNotFoundError):
                 os.unlink(path)
-            excess -= size
+            total -= size
+        self._known[shard] = self._limit - total, _UNSEEN
 
 
 def _only_ours(status: os.stat_result) -> bool:

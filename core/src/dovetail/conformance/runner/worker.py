@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
+import gc
 import os
 import random
 import sys
@@ -150,6 +151,8 @@ def serve(device: str, setup: list[str], journal: Journal) -> int:
             for module in setup:
                 bring(module)
             worker = Worker(device, journal)
+            gc.collect()
+            gc.freeze()  # laws collect often, and none of this ever becomes garbage
             _say(answers, {protocol.OK: asdict(about(worker.subject))})
         except Exception as error:  # a plug-in may fail in any way
             _say(answers, failure(error))
