@@ -40,7 +40,8 @@ def has_values(op: Op, dtype: DType, example: Example) -> bool:
     if example.values == EQUAL:
         return _twins(data)
     if example.values == PAIRS and len(data) > 1 and data[0].shape == data[1].shape:
-        return _met(data[0], data[1]) >= min(data[0].size, len(pool(dtype)) ** 2) // 2
+        needed = min(data[0].size, len(pool(dtype)) ** 2) // 2
+        return _meet(np.ravel(data[0]), np.ravel(data[1]), needed)
     if example.values == MASKED and regional(op) and example.case is not None:
         return bool(data) and masked_in_whole(op, example.case, example.size.isdigit())
     return any(holds(a, example.values, dtype) for a in data)
@@ -92,12 +93,17 @@ def _alike(a: Array, b: Array) -> bool:
     )
 
 
+def _meet(a: Array, b: Array, needed: int) -> bool:
+    """Whether there are so many different pairs, which the first elements may tell."""
+    return any(_met(a[:n], b[:n]) >= needed for n in (8 * needed, a.size))
+
+
 def _met(a: Array, b: Array) -> int:
     """How many different pairs there are, by their bits."""
     words = np.dtype(f"u{a.dtype.itemsize}")
     codes = np.zeros(a.size, np.int64)
     for x in (a, b):
-        values, places = np.unique(np.ravel(x).view(words), return_inverse=True)
+        values, places = np.unique(x.view(words), return_inverse=True)
         codes = codes * values.size + places
     return int(np.unique(codes).size)
 
