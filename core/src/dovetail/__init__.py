@@ -51,6 +51,7 @@ try:
     from dovetail.engine.tensor import Tensor
     from dovetail.engine.tensor_type import Size
     from dovetail.frontend import NAMES as _NAMES
+    from dovetail.frontend.tensor_classes import CLASSES as _TENSOR_CLASSES
     from dovetail.limits import finfo, iinfo
     from dovetail.memory_formats import FORMATS as _FORMATS
     from dovetail.memory_formats import LAYOUTS as _LAYOUTS
@@ -83,8 +84,11 @@ _LAZY: _Final = frozenset({
     "special", "testing", "utils", "xpu",
 })  # fmt: skip
 _FROM: _Final = {
+    **{n.replace("Tensor", "Storage"): "tensor_api.storages" for n in _TENSOR_CLASSES},
+    "TypedStorage": "tensor_api.storages", "UntypedStorage": "tensor_api.storages",
     "GradScaler": "amp", "autocast": "amp", "clear_autocast_cache": "amp",
     "compile": "compiler",
+    "default_generator": "random",
     "get_autocast_cpu_dtype": "amp.autocast_mode", "get_autocast_dtype": "amp",
     "get_autocast_gpu_dtype": "amp.autocast_mode",
     "get_device_module": "device_modules",

@@ -29,6 +29,14 @@ class ScriptModule(Module):
         return type(self).__name__
 
 
+class RecursiveScriptModule(ScriptModule):
+    """What torch makes of modules as scripts: here they stay what they are."""
+
+
+class ScriptFunction:
+    """What torch makes of functions as scripts: here they stay what they are."""
+
+
 def script(obj: T, **_options: Any) -> T:
     """The function, class or module itself: Python is what it is run as."""
     return obj

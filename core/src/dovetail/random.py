@@ -10,7 +10,7 @@ from __future__ import annotations
 import typing as _typing
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from dovetail.device import device
 from dovetail.engine.generator import HOST, Generator, existing_generators, generator_of
@@ -58,9 +58,12 @@ def _named(where: Any, device_type: str) -> Any:
     return device(device_type, where) if isinstance(where, int) else where
 
 
+default_generator: Final = generator_of(HOST)
+"""The generator that functions take on the CPU."""
+
 __all__ = [
-    "Generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed",
-    "set_rng_state", "thread_safe_generator",
+    "Generator", "default_generator", "fork_rng", "get_rng_state", "initial_seed",
+    "manual_seed", "seed", "set_rng_state", "thread_safe_generator",
 ]  # fmt: skip
 
 if not _typing.TYPE_CHECKING:

@@ -145,4 +145,5 @@ class InplaceFunction(Function):
         self.inplace = inplace
 
 
+_ContextMethodMixin = FunctionCtx  # its name of old
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from dovetail import dtypes
 from dovetail import frontend as ft
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError
+
+# By type, or by a tuple of types, what joins samples of it.
+Functions = dict[Any, Callable[..., Any]]
 
 
 def default_convert(data: Any) -> Any:
@@ -32,31 +36,38 @@ def default_collate(batch: Any) -> Any:
     """The samples of a batch as one: tensors with one more axis in front.
 
     Tensors and arrays are stacked, numbers become a tensor, strings stay a list;
-    mappings and sequences are joined item by item.
+    mappings and sequences are joined item by item. `default_collate_fn_map` says which
+    function joins samples of a type.
 
     Raises:
         ArgumentError: sequences of different lengths.
         ArgumentTypeError: samples of a type that cannot be joined.
     """
+    return collate(batch, collate_fn_map=default_collate_fn_map)
+
+
+def collate(batch: Any, *, collate_fn_map: Functions | None = None) -> Any:
+    """The samples of a batch as one, by functions for types.
+
+    Args:
+        batch: samples of one type; mappings and sequences are joined item by item.
+        collate_fn_map: by type, or by a tuple of types, what joins samples of it. It
+            gets the batch, and this map as `collate_fn_map`.
+
+    Raises: as `default_collate`.
+    """
     sample = batch[0]
-    if isinstance(sample, Tensor):
-        return ft.stack(list(batch), 0)
-    if isinstance(sample, np.ndarray | np.generic):
-        if _is_text(sample):
-            raise _refused(sample)
-        return ft.stack([ft.as_tensor(item) for item in batch], 0)
-    if isinstance(sample, float):
-        return ft.tensor(list(batch), dtype=dtypes.float64)
-    if isinstance(sample, int):
-        return ft.tensor(list(batch))
-    if isinstance(sample, str | bytes):
-        return batch
-    return _collate_container(batch, sample)
-
-
-def _collate_container(batch: Any, sample: Any) -> Any:
+    known = collate_fn_map or {}
+    join = known.get(type(sample)) or next(
+        (known[kind] for kind in known if isinstance(sample, kind)), None
+    )
+    if join is not None:
+        return join(batch, collate_fn_map=collate_fn_map)
     if isinstance(sample, Mapping):
-        joined = {key: default_collate([item[key] for item in batch]) for key in sample}
+        joined = {
+            key: collate([item[key] for item in batch], collate_fn_map=collate_fn_map)
+            for key in sample
+        }
         return _mapping_like(sample, joined)
     if not isinstance(sample, Sequence):
         raise _refused(sample)
@@ -67,10 +78,68 @@ def _collate_container(batch: Any, sample: Any) -> Any:
             needed="the same number in every sample",
             remedy="pad them in the dataset, or give the DataLoader a collate_fn",
         )  # fmt: skip
-    columns = [default_collate(column) for column in zip(*batch, strict=True)]
+    columns = [
+        collate(column, collate_fn_map=collate_fn_map)
+        for column in zip(*batch, strict=True)
+    ]
     if _is_namedtuple(sample):
         return type(sample)(*columns)
     return columns if isinstance(sample, tuple) else _sequence_like(sample, columns)
+
+
+def collate_tensor_fn(batch: Any, *, collate_fn_map: Functions | None = None) -> Any:
+    """Tensors, stacked."""
+    return ft.stack(list(batch), 0)
+
+
+def collate_numpy_array_fn(
+    batch: Any, *, collate_fn_map: Functions | None = None
+) -> Any:
+    """Arrays of numbers, as tensors."""
+    if _is_text(batch[0]):
+        raise _refused(batch[0])
+    tensors = [ft.as_tensor(item) for item in batch]
+    return collate(tensors, collate_fn_map=collate_fn_map)
+
+
+def collate_numpy_scalar_fn(
+    batch: Any, *, collate_fn_map: Functions | None = None
+) -> Any:
+    """NumPy's numbers, as a tensor."""
+    if _is_text(batch[0]):
+        raise _refused(batch[0])
+    return ft.as_tensor(np.asarray(batch))
+
+
+def collate_float_fn(batch: Any, *, collate_fn_map: Functions | None = None) -> Any:
+    """Numbers, as a tensor of float64."""
+    return ft.tensor(list(batch), dtype=dtypes.float64)
+
+
+def collate_int_fn(batch: Any, *, collate_fn_map: Functions | None = None) -> Any:
+    """Whole numbers, as a tensor."""
+    return ft.tensor(list(batch))
+
+
+def collate_str_fn(batch: Any, *, collate_fn_map: Functions | None = None) -> Any:
+    """Texts, as they are."""
+    return batch
+
+
+default_collate_fn_map: Final[Functions] = {
+    Tensor: collate_tensor_fn,
+    np.ndarray: collate_numpy_array_fn,
+    np.generic: collate_numpy_scalar_fn,
+    float: collate_float_fn,
+    int: collate_int_fn,
+    str: collate_str_fn,
+    bytes: collate_str_fn,
+}
+np_str_obj_array_pattern: Final = re.compile("[SaUO]")
+default_collate_err_msg_format: Final = (
+    "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or "
+    "lists; found {}"
+)
 
 
 def _is_text(data: Any) -> bool:

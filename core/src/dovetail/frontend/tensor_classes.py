@@ -25,13 +25,15 @@ class _Class(type):
 
     def __call__(cls, *given: Any, device: Any = None, **by_name: Any) -> Tensor:
         data = named(cls.__name__, given, by_name)
-        first = data[0] if len(data) == 1 else None
+        first: Any = data[0] if len(data) == 1 else None
         if isinstance(first, Tensor) and first.dtype is not cls.dtype:
             raise ArgumentTypeError(
                 cls.__name__, "data", was=f"a {first.dtype.name} tensor",
                 needed=f"one of {cls.dtype.name}",
                 remedy=f"use .to(dovetail.{cls.dtype.name})",
             )  # fmt: skip
+        if hasattr(first, "untyped"):  # a storage, whose memory it looks at
+            return of_data(cls.__name__, (), cls.dtype, first.device).set_(first)
         if cls.place == "cpu":
             return legacy(cls.__name__, data, cls.dtype, device)
         where = Device(cls.place if device is None else device)

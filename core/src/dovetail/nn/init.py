@@ -341,6 +341,12 @@ kaiming_normal = _by_its_old_name(kaiming_normal_)
 orthogonal = _by_its_old_name(orthogonal_)
 sparse = _by_its_old_name(sparse_)
 
+# Names of torch's that are not public, and that programs call.
+_no_grad_uniform_ = uniform_
+_no_grad_normal_ = normal_
+_no_grad_trunc_normal_ = trunc_normal_
+_no_grad_fill_ = constant_
+_no_grad_zero_ = zeros_
 
 if not _typing.TYPE_CHECKING:
     __getattr__ = _missing_name(__name__)

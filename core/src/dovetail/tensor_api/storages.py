@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from dovetail import dtypes
 from dovetail.device import device as Device
 from dovetail.device_api import HostMemory
 from dovetail.device_api.meta import contiguous_strides
@@ -27,7 +28,7 @@ from dovetail.errors import (
     IndexOutOfRange,
     NotSupported,
 )
-from dovetail.frontend.create import empty
+from dovetail.frontend.create import empty, tensor
 from dovetail.frontend.creation import DeviceLike
 from dovetail.frontend.numpy_memory import from_numpy
 from dovetail.frontend.tensor_classes import CLASSES
@@ -38,12 +39,24 @@ from dovetail.tensor_api.properties import data_ptr
 
 
 class UntypedStorage:
-    """All of the memory behind a tensor, as bytes."""
+    """All of the memory behind a tensor, as bytes.
+
+    Args:
+        of: the tensor; or elements, which are copied, or how many, which hold anything.
+        device: of the new memory, where `of` is no tensor.
+    """
 
     dtype: ClassVar[DType | None] = None
 
-    def __init__(self, of: Tensor) -> None:
-        self._tensor = of.detach()
+    def __init__(
+        self, of: Tensor | Sequence[Any] | int = 0, *, device: DeviceLike = None
+    ) -> None:
+        if not isinstance(of, Tensor):
+            kind = self.dtype or dtypes.uint8
+            make: Any = empty if isinstance(of, int) else tensor
+            of = make(of, dtype=kind, device=device)
+        made: Any = of
+        self._tensor: Tensor = made.detach()
 
     @property
     def _kind(self) -> Kind:
@@ -142,6 +155,38 @@ class UntypedStorage:
         mode: Any = "r+" if shared else "c"
         return cls(from_numpy(np.memmap(filename, np.uint8, mode, shape=(nbytes,))))
 
+    @classmethod
+    def from_buffer(
+        cls, buffer: Any, byte_order: str | None = None, *, count: int = -1,
+        offset: int = 0, dtype: DType | None = None,
+    ) -> UntypedStorage:  # fmt: skip
+        """A copy of the elements that an object's bytes hold.
+
+        Args:
+            buffer: what the buffer protocol knows, such as `bytes`.
+            byte_order: of the bytes of an element: "native", "little" or "big".
+            count: elements; -1 takes all.
+            offset: bytes before the first one.
+            dtype: of the elements; a class of a dtype has its own.
+        """
+        orders: dict[str | None, Any] = {
+            None: "=",
+            "native": "=",
+            "little": "<",
+            "big": ">",
+        }
+        if byte_order not in orders:
+            raise ArgumentError(
+                f"{cls.__name__}.from_buffer", "byte_order", was=repr(byte_order),
+                needed="'native', 'little' or 'big'",
+            )  # fmt: skip
+        kind = (cls.dtype or dtype or dtypes.uint8).numpy
+        stored = kind.newbyteorder(orders[byte_order])
+        found = np.frombuffer(buffer, stored, count, offset).astype(kind)
+        return cls(from_numpy(found))
+
+    _from_buffer = from_buffer
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """The elements as an array of NumPy's, over the same memory on the CPU."""
         memory = self._kind.backend.capability(HostMemory)
@@ -199,13 +244,16 @@ class TypedStorage(UntypedStorage):
     """All of the memory behind a tensor, as elements of its dtype."""
 
 
-def _class_of(dtype: DType) -> type[TypedStorage]:
-    names = {v: k.replace("Tensor", "Storage") for k, v in CLASSES.items()}
+def _class_of(dtype: DType, name: str = "TypedStorage") -> type[TypedStorage]:
     body = {"dtype": dtype, "__doc__": f"A storage of {dtype.name}."}
-    return type(names.get(dtype, "TypedStorage"), (TypedStorage,), body)
+    return type(name, (TypedStorage,), body)
 
 
-_CLASSES: dict[DType, type[TypedStorage]] = {}
+_CLASSES: Final[dict[DType, type[TypedStorage]]] = {
+    dtype: _class_of(dtype, name.replace("Tensor", "Storage"))
+    for name, dtype in CLASSES.items()
+}
+globals().update({cls.__name__: cls for cls in _CLASSES.values()})
 
 
 @public("Tensor.untyped_storage")

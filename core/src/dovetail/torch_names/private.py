@@ -15,6 +15,7 @@ from dovetail.engine.overrides import ask, overridden
 from dovetail.errors import ArgumentError
 from dovetail.nn import attention, functional
 from dovetail.nn.module.state import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401
+from dovetail.ops.softmax import softmax_backward
 from dovetail.tensor_api.storages import UntypedStorage
 from dovetail.torch_names.versions import TorchVersion as TorchVersion  # noqa: PLC0414
 
@@ -170,6 +171,33 @@ def _shape_as_tensor(self: Any) -> Any:
     return dovetail.tensor(list(self.shape), dtype=dovetail.int64)
 
 
+def _softmax_backward_data(
+    grad_output: Any, output: Any, dim: int, input_dtype: dovetail.dtype
+) -> Any:
+    """The gradient of softmax, from its result, in the dtype of its input."""
+    return softmax_backward(grad_output, output, dim).to(input_dtype)
+
+
+def _convert_indices_from_coo_to_csr(
+    input: Any, size: int, *, out_int32: bool = False
+) -> Any:
+    """Where each of so many rows begins, from sorted numbers of rows."""
+    ends = dovetail.bincount(input, minlength=size).cumsum(0)
+    dtype = dovetail.int32 if out_int32 else dovetail.int64
+    return functional.pad(ends, (1, 0)).to(dtype)
+
+
+def _convert_indices_from_csr_to_coo(
+    crow_indices: Any, col_indices: Any, *, out_int32: bool = False,
+    transpose: bool = False,
+) -> Any:  # fmt: skip
+    """Rows and columns of elements, from where each row begins."""
+    rows = dovetail.repeat_interleave(crow_indices.diff())
+    pair = [rows.to(col_indices.dtype), col_indices]
+    dtype = dovetail.int32 if out_int32 else dovetail.int64
+    return dovetail.stack(pair[::-1] if transpose else pair).to(dtype)
+
+
 cuda: Final = None
 hip: Final = None
 rocm: Final = None
@@ -288,6 +316,12 @@ _worker_init_fn_t: Final = Callable[[int], None]
 
 FILE_LIKE: Final = Any
 MAP_LOCATION: Final = Any
+DEFAULT_PROTOCOL: Final = 2
+
+
+def default_restore_location(storage: Any, location: Any) -> Any:
+    """What was saved, on the device that it was saved on: a `map_location`."""
+    return storage if str(location) == "cpu" else storage.to(location)
 
 
 class SourceChangeWarning(Warning):
@@ -307,7 +341,20 @@ def record(fn: Any = None, error_handler: Any = None) -> Any:
     return fn if callable(fn) else record
 
 
+# ---- torch._jit_internal
+
+
+def _copy_to_script_wrapper(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The function itself: what scripts are made of is not marked."""
+    return fn
+
+
 # ---- torch._utils
+
+
+def _element_size(dtype: dovetail.dtype) -> int:
+    """Bytes that an element takes."""
+    return dtype.itemsize
 
 
 def _flatten_dense_tensors(tensors: Iterable[Any]) -> Any:

@@ -203,6 +203,9 @@ def tree_is_leaf(tree: Any, is_leaf: IsLeaf = None) -> bool:
 # ---- functions of leaves
 
 
+_is_leaf = tree_is_leaf
+
+
 def tree_map(
     func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None
 ) -> Any:
