@@ -48,7 +48,9 @@ def _nearest(module: str, name: str) -> str | None:
             return f"{_ROOMS.get(room, room)}.{name}"
     from difflib import get_close_matches
 
-    owner = sys.modules[module]
+    owner = sys.modules.get(module)
+    if owner is None:  # a room of a device's, which is no module of its own
+        return None
     # Where names are declared, `__all__` has only those that are not.
     named = (
         dir(owner) if module == "dovetail" else getattr(owner, "__all__", dir(owner))
