@@ -114,3 +114,30 @@ def test_what_was_saved_goes_where_it_was() -> None:
         file, map_location=lambda storage, _: default_restore_location(storage, "cpu")
     )
     assert found["x"].tolist() == [1, 1]
+
+
+def test_packed_sequences_have_torchs_casts() -> None:
+    packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1.5, 2.0])])
+    for name, dtype in (("byte", "uint8"), ("char", "int8"), ("short", "int16")):
+        cast = getattr(packed, name)()
+        assert cast.data.dtype is getattr(torch, dtype)
+        assert cast.data.tolist() == [1, 2]
+
+
+def test_sizes_of_joined_datasets() -> None:
+    joined = torch.utils.data.ConcatDataset([[1, 2], [3]])
+    assert joined.cumulative_sizes == joined.cumsum(joined.datasets) == [2, 3]
+    with pytest.warns(DeprecationWarning, match="renamed"):
+        assert joined.cummulative_sizes == [2, 3]
+
+
+def test_a_plateau_tells_whether_it_counts() -> None:
+    optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], 1.0)
+    plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(
+        optimizer, patience=0, cooldown=2
+    )
+    told = []
+    for _ in range(5):
+        plateau.step(1.0)
+        told.append(plateau.in_cooldown)
+    assert told == [False, True, True, False, True]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
@@ -197,7 +198,22 @@ class ConcatDataset(Dataset[T_co]):
                     "ConcatDataset", "one of datasets", was="an IterableDataset",
                     needed="a dataset with samples by number", remedy="ChainDataset",
                 )  # fmt: skip
-        self.cumulative_sizes = list(accumulate(map(_length, self.datasets)))
+        self.cumulative_sizes = self.cumsum(self.datasets)
+
+    @staticmethod
+    def cumsum(sequence: Iterable[Any]) -> list[int]:
+        """Where each of several datasets ends, one behind the other."""
+        return list(accumulate(map(_length, sequence)))
+
+    @property
+    def cummulative_sizes(self) -> list[int]:
+        """`cumulative_sizes`, as they were spelled once; warns."""
+        warnings.warn(
+            "cummulative_sizes attribute is renamed to cumulative_sizes",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return self.cumulative_sizes
 
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]

@@ -80,6 +80,18 @@ class PackedSequence(_Fields):
         """As float64."""
         return self.to(dtypes.float64)
 
+    def byte(self) -> Self:
+        """As uint8."""
+        return self.to(dtypes.uint8)
+
+    def char(self) -> Self:
+        """As int8."""
+        return self.to(dtypes.int8)
+
+    def short(self) -> Self:
+        """As int16."""
+        return self.to(dtypes.int16)
+
     def half(self) -> Self:
         """As float16."""
         return self.to(dtypes.float16)

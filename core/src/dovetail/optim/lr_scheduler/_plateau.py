@@ -79,6 +79,11 @@ class ReduceLROnPlateau(LRScheduler):
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
 
+    @property
+    def in_cooldown(self) -> bool:
+        """Whether nothing is counted for now, after a change."""
+        return self.cooldown_counter > 0
+
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Tell the measure of an epoch, and set the next one's rates."""
         measure = float(metrics)
@@ -88,7 +93,7 @@ class ReduceLROnPlateau(LRScheduler):
             self.num_bad_epochs = 0
         else:
             self.num_bad_epochs += 1
-        if self.cooldown_counter > 0:
+        if self.in_cooldown:
             self.cooldown_counter -= 1
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:
