@@ -94,3 +94,14 @@ def test_bodies_that_may_loop_are_not_called_on_the_longest_rows(name: str) -> N
     calls = LAWS["body"].examples(Subject("cpu"), vocabulary[name], dt.uint8, STANDARD)
     longest = max(n for call in calls for a in call.arrays() for n in a.shape)
     assert 256 < longest <= 4097
+
+
+@pytest.mark.parametrize("name", ["determinant", "lu_factorise", "solve_linear"])
+def test_rows_have_to_be_exchanged(name: str) -> None:
+    """The first pivot is in the last row of one matrix, the second is 0 in another."""
+    calls = drawn(Subject("cpu"), vocabulary[name])
+    found = [c.case.args[0] for c in calls if c.case]
+    matrices = [a.reshape(-1, *a.shape[-2:])[-1] for a in found if a.size]
+    square = [a for a in matrices if a.shape[0] == a.shape[1] > 2]
+    assert any(not a[:-1, 0].any() and a[-1, 0] for a in square)
+    assert any(np.array_equal(a[0, :2], a[1, :2]) and a[0, 0] for a in square)

@@ -47,6 +47,7 @@ from dovetail.conformance.odd_sizes import odd_sizes
 from dovetail.conformance.one_long import one_long, turned
 from dovetail.conformance.one_of_many import one_by_one
 from dovetail.conformance.operands import operand_shapes, repeated_shapes
+from dovetail.conformance.pivots import zero_pivots
 from dovetail.conformance.presence import reached
 from dovetail.conformance.regions import regional
 from dovetail.conformance.singular import singular
@@ -204,8 +205,8 @@ def _generated(
         yield from ends_met(op, dtype, factors["values"])
         yield from stretches(op, dtype, factors["values"], largest, seed)
         yield from odd_sizes(op, dtype, largest, seed)
-        yield from at_sizes(op, dtype, seed)
-        yield from singular(op, dtype, seed)
+        for more in (at_sizes, singular, zero_pivots):
+            yield from more(op, dtype, seed)
     for factor, level in covering.in_vain():
         rooms = [OWN] if factor == "size" else [x for x in _ROOMS if x in some["size"]]
         for number, size in enumerate(rooms):

@@ -216,9 +216,23 @@ def _summed_back(subject: Subject) -> Any:
     return subject.values(found)
 
 
+def _only_the_first(run: Run, natives: list[Any], attrs: Attrs) -> Any:
+    """Rows are exchanged for the first pivot alone; a later one that is 0 ends it."""
+    found, a = run(*natives, **attrs), np.asarray(natives[0])
+    if a.shape[-1] < 3:
+        return found
+    later = a[..., 0, 0] * a[..., 1, 1] == a[..., 0, 1] * a[..., 1, 0]
+    lost = later & (a[..., 0, 0] != 0)
+    if isinstance(found, tuple):
+        ends = zip(found, (0, -np.inf), strict=True)
+        return tuple(np.where(lost, end, y).astype(y.dtype) for y, end in ends)
+    return np.where(lost, 0, found).astype(np.asarray(found).dtype)
+
+
 _LONG: Final = np.append(np.zeros(2000, F32), np.arange(200, dtype=F32) + 1)
 _OFF: Final = np.eye(40, dtype=F32)[[*range(38), 39, 38]]
 
+_LATER: Final = np.array([[2, 1, 0], [2, 1, 1], [0, 1, 1]], F32)
 _SECOND: Final = np.stack([np.eye(3), -np.eye(3), np.eye(3)]).astype(F32)
 
 LATENT: Final[list[Mutant]] = [
@@ -231,6 +245,8 @@ LATENT: Final[list[Mutant]] = [
                [s.tensor(_random(2, 3)), s.tensor(_random(2, 8))], 1))),
     kernel("latent/parity-of-a-word", "determinant log_determinant", "is 32 bits",
            _most_of_a_word, observe=sees("determinant", _OFF)),
+    kernel("latent/only-the-first-exchange", "determinant log_determinant", "is 0",
+           _only_the_first, observe=sees("determinant", _LATER)),
     kernel("latent/failures-in-front", "cholesky_factor lu_factorise", "of a batch",
            _in_order_of_failing, observe=sees("cholesky_factor", _SECOND)),
     kernel("latent/variance-at-once", "layer_norm normalise", "far from 0", _at_once,
