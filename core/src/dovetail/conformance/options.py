@@ -245,9 +245,13 @@ class Crossing:
         return max((len(v) for n, v in self.levels.items() if n != _CASE), default=0)
 
     def turned(self, number: int, case: int) -> Options:
-        """Others for a case: each level of each option, as the numbers go on."""
+        """Others for a case: each level of each option, as the numbers go on.
+
+        Where all levels of two options have been, these meet otherwise: in step, two
+        flags would never both be set.
+        """
         values = {
-            name: v[(number + at + self._first) % len(v)]
+            name: v[(number + at + (number // len(v) >> at) + self._first) % len(v)]
             for at, (name, v) in enumerate(self.levels.items())
         }
         return Options(
