@@ -44,9 +44,10 @@ from dovetail.conformance.layouts import LAYOUTS, holds, laid
 from dovetail.conformance.meaning import means_something
 from dovetail.conformance.odd_pairs import odd_pairs
 from dovetail.conformance.odd_sizes import odd_sizes
-from dovetail.conformance.one_long import one_long, turned
+from dovetail.conformance.one_long import in_both_orders, one_long
 from dovetail.conformance.one_of_many import one_by_one
 from dovetail.conformance.operands import operand_shapes, repeated_shapes
+from dovetail.conformance.other_orders import other_orders
 from dovetail.conformance.pivots import zero_pivots
 from dovetail.conformance.presence import reached
 from dovetail.conformance.regions import regional
@@ -193,9 +194,7 @@ def _generated(
     yield from islice(one_by_one(op, dtype, factors["values"], seed), count // 2)
     if not shapes and not brief:
         longs = one_long(op, dtype, factors["values"], largest, seed)
-        long = list(islice(longs, count))
-        yield from long
-        yield from turned(op, dtype, long)
+        yield from in_both_orders(op, dtype, islice(longs, count))
         yield from concentrated(op, dtype, largest, seed)
         yield from large_matrices(op, dtype, seed)
         yield from all_zero(op, dtype, factors["values"])
@@ -204,8 +203,8 @@ def _generated(
         yield from far_from_zero(op, dtype, factors["values"], seed)
         yield from ends_met(op, dtype, factors["values"])
         yield from stretches(op, dtype, factors["values"], largest, seed)
-        yield from odd_sizes(op, dtype, largest, seed)
-        for more in (at_sizes, singular, zero_pivots):
+        yield from in_both_orders(op, dtype, odd_sizes(op, dtype, largest, seed))
+        for more in (other_orders, at_sizes, singular, zero_pivots):
             yield from more(op, dtype, seed)
     for factor, level in covering.in_vain():
         rooms = [OWN] if factor == "size" else [x for x in _ROOMS if x in some["size"]]

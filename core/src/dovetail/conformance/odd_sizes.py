@@ -24,11 +24,12 @@ from dovetail.dtypes import ALL, DType
 from dovetail.engine.op import Op
 
 Ints = tuple[int, ...]
-# The first of which an op has time: for its least size, its next one, and so on.
+# The first of which an op has time: for its least size, its next one, and so on. Some
+# are one past whole blocks of 8, 16 or 32, some one or more short of these.
 _LENGTHS: Final = (
-    (35, 37, 39, 43, 45, 51, 53, 55),
-    (21, 23, 25, 27, 29, 31, 33, 35),
-    (11, 13, 15, 17, 19, 21, 23, 25),
+    (33, 37, 41, 43, 45, 51, 53, 55),
+    (17, 23, 25, 27, 29, 31, 33, 35),
+    (9, 13, 17, 19, 21, 23, 25, 27),
     (5, 7, 9, 11, 13, 15, 17, 19),
 )
 _CASES: Final = 6

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -62,12 +62,14 @@ def one_long(
             yield from _of_values(op, dtype, kind, largest, seed)
 
 
-def turned(op: Op, dtype: DType, calls: Sequence[Example]) -> Iterator[Example]:
-    """The calls of ordinary numbers again, matrices lying column by column.
+def in_both_orders(op: Op, dtype: DType, calls: Iterable[Example]) -> Iterator[Example]:
+    """Calls, and those of ordinary numbers again, matrices lying column by column.
 
     What reads a long or a tiled operand goes another way then, above all in products.
     """
-    for example in calls:
+    known = list(calls)
+    yield from known
+    for example in known:
         if example.values == ORDINARY and example.case is not None:
             other = example.with_case(example.case, _TURNED)
             if has_layout(op, other):
@@ -243,4 +245,4 @@ def _type(param: Param) -> str:
     return param.annotation.removesuffix(" | None")
 
 
-__all__ = ["one_long", "turned"]
+__all__ = ["in_both_orders", "one_long"]
