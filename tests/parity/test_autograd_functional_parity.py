@@ -112,6 +112,27 @@ def test_gradcheck_names_what_is_wrong() -> None:
     assert not dt.autograd.gradcheck(Wrong.apply, x, raise_exception=False)
 
 
+def test_gradcheck_judges_what_torchs_judges() -> None:
+    """Not what is cut off, unless all is; functions may differentiate inside."""
+
+    def program(m: Any) -> Any:
+        x = m.tensor(A, requires_grad=True)
+        cut = lambda x: (x * x, x.detach().max(), (x > 0.5).double())  # noqa: E731
+        slope = lambda x: m.autograd.grad((x**3).sum(), x, create_graph=True)  # noqa: E731
+        check = m.autograd.gradcheck
+        single = m.tensor(A, dtype=m.float32, requires_grad=True)
+        with pytest.warns(UserWarning, match="double precision"):
+            rough = check(m.sin, single, eps=1e-2, atol=1e-2)
+        found = [
+            check(cut, x), m.autograd.gradgradcheck(lambda x: cut(x)[:2], x), rough,
+            check(lambda x: x.detach() * 2, x, raise_exception=False),
+            check(m.zeros_like, x), check(slope, x),
+        ]  # fmt: skip
+        return m.tensor(found)
+
+    _both(program)
+
+
 def test_hooks_of_nodes_see_both_sides() -> None:
     """A node's hooks get gradients of inputs and outputs, and may replace them."""
 

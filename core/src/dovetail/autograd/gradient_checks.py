@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -42,27 +43,35 @@ class _Checked:
             )  # fmt: skip
         for at in self.places:
             if self.inputs[at].dtype not in (float64, complex128):
-                raise ArgumentError(
-                    "gradcheck", f"input {at}", was=self.inputs[at].dtype.name,
-                    needed="double precision, which differences need",
-                )  # fmt: skip
+                warnings.warn(
+                    f"input {at} has {self.inputs[at].dtype.name}; differences need "
+                    "double precision, and will likely be too rough",
+                    stacklevel=4,
+                )
+        with enable_grad():
+            results = self._results(inputs)
+        # What the function cuts off has no gradient, though it changes: a threshold.
+        # A function that cuts off all of its results is held to be constant.
+        which = [i for i, y in enumerate(results) if y.requires_grad]
+        self.which = which or list(range(len(results)))
 
-    def outs(self, inputs: Sequence[Any]) -> list[Tensor]:
-        """The results that have gradients."""
+    def _results(self, inputs: Sequence[Any]) -> list[Tensor]:
         result = self.func(*inputs)
         several = result if isinstance(result, tuple | list) else (result,)
         return [y for y in several if isinstance(y, Tensor) and y.dtype.is_inexact]
 
+    def outs(self, inputs: Sequence[Any]) -> list[Tensor]:
+        """The results that have gradients."""
+        results = self._results(inputs)
+        return [results[i] for i in self.which]
+
     def moved(self, at: int, change: Array) -> list[Array]:
         """The results with one input changed, as real numbers."""
-        with no_grad():
-            inputs = list(self.inputs)
-            x = inputs[at].detach()
-            inputs[at] = x + tensor(_from_real(change, x), dtype=x.dtype)
-            inputs = [
-                v.detach() if isinstance(v, Tensor) and i != at else v
-                for i, v in enumerate(inputs)
-            ]
+        inputs = list(self.inputs)
+        x = inputs[at].detach()
+        moved = x + tensor(_from_real(change, x), dtype=x.dtype)
+        inputs[at] = moved.requires_grad_()  # the function may differentiate by it
+        with enable_grad():
             return [_real(y.detach().clone()) for y in self.outs(inputs)]
 
     def differences(self, at: int, eps: float) -> list[Array]:
@@ -99,11 +108,12 @@ def gradcheck(
 ) -> bool:  # fmt: skip
     """Whether gradients agree with differences of the function.
 
-    Every result is differentiated on its own, so that gradients of the others are
-    missing. All derivatives are compared, whatever `fast_mode` says.
+    Every result that requires gradients is differentiated on its own, so that gradients
+    of the others are missing. All derivatives are compared, whatever `fast_mode` says.
 
     Args:
-        inputs: those that require gradients are checked; they have double precision.
+        inputs: those that require gradients are checked; a warning says which of them
+            have less than double precision.
         eps: how far inputs are moved.
         raise_exception: raise a GradcheckError instead of returning False.
         nondet_tol: by how much a second backward may differ.
