@@ -17,8 +17,12 @@ def _cross(xp: Any, a: Any, b: Any, dim: int | None) -> Any:
     if a.ndim != b.ndim or a.shape[along] != 3 or b.shape[along] != 3:
         raise ValueError("not vectors of three along one dim")
     y = xp.empty(a.shape if a.shape == b.shape else xp.broadcast(a, b).shape, a.dtype)
-    (y0, y1, y2), (a0, a1, a2), (b0, b1, b2) = (
+    moved = [
         xp.moveaxis(v, along, 0) if along not in (0, -v.ndim) else v for v in (y, a, b)
+    ]
+    # With `...` also the components of a single vector are arrays, which is written.
+    (y0, y1, y2), (a0, a1, a2), (b0, b1, b2) = (
+        (v[0, ...], v[1, ...], v[2, ...]) for v in moved
     )
     for to, p, q, r, s in (
         (y0, a1, b2, a2, b1), (y1, a2, b0, a0, b2), (y2, a0, b1, a1, b0)
