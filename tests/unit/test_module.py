@@ -255,3 +255,22 @@ def test_moves_are_not_by_to() -> None:
     layer = Moved(2, 2)
     assert layer.to("cpu") is layer
     assert layer.cpu() is layer
+
+
+def test_functions_that_a_class_holds_are_not_bound() -> None:
+    """As builtins are, which torch's functions are; functions of users' are methods."""
+
+    class Held(nn.Module):
+        act = dt.tanh
+        conv = dt.conv2d
+        gate = nn.functional.gelu
+
+        def own(self) -> nn.Module:
+            return self
+
+    held, x = Held(), dt.ones(1, 1, 2, 2)
+    assert held.act(x).equal(dt.tanh(x))
+    assert held.gate(x).equal(nn.functional.gelu(x))
+    assert held.conv(x, weight=x).item() == 4
+    assert held.own() is held
+    assert Held.act is dt.tanh

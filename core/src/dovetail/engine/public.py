@@ -159,6 +159,12 @@ def _last(entry: str) -> str:
     return entry.rpartition(".")[2]
 
 
+def is_public(function: Any) -> bool:
+    """Whether it is one of torch's functions, as users find it."""
+    name = function.__name__
+    return any(space.get(name) is function for space in NAMESPACES.values())
+
+
 def methods(**functions: Callable[..., Any]) -> None:
     """Give Tensor methods of its own, guarded as public functions are."""
     for name, function in functions.items():

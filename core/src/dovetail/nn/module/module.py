@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
+from types import FunctionType
 from typing import Any, Final, ParamSpec, Protocol, TypeVar
 
-from dovetail.engine.public import constructor
+from dovetail.engine.public import constructor, is_public
 from dovetail.engine.scopes import anywhere, here, watched
 from dovetail.errors import ArgumentTypeError, DovetailError, NotSupported
 from dovetail.tensor_api.hook_handle import RemovableHandle, add_hook
@@ -72,6 +73,11 @@ class Module(ModuleState):
         if "__init__" in cls.__dict__ and cls.__module__.startswith("dovetail."):
             made = constructor(cls.__dict__["__init__"], cls.__name__)
             setattr(cls, "__init__", made)  # noqa: B010  # mypy knows it as a method
+        # Functions of torch's are builtins, which a class may hold and an instance
+        # does not bind: `conv = torch.conv2d`.
+        for name, value in tuple(vars(cls).items()):
+            if isinstance(value, FunctionType) and is_public(value):
+                setattr(cls, name, staticmethod(value))
 
     def __call__(self: _Callable[P, R_co], *args: P.args, **kwargs: P.kwargs) -> R_co:
         try:
