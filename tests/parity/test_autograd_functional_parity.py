@@ -133,6 +133,37 @@ def test_gradcheck_judges_what_torchs_judges() -> None:
     _both(program)
 
 
+def test_fast_gradcheck_looks_along_a_direction() -> None:
+    """It finds what is wrong, in few calls, by backward and forward, and of complex."""
+    calls = []
+
+    class Wrong(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, ct: Any) -> Any:
+            return ct * 2.01
+
+    def counted(x: Any) -> Any:
+        calls.append(1)
+        return x.sin(), x.sum(), x[:0]
+
+    x = dt.tensor(np.linspace(-1, 1, 400), requires_grad=True)
+    z = dt.tensor(A + 1j * A[::-1], requires_grad=True)
+    check, again = dt.autograd.gradcheck, dt.autograd.gradgradcheck
+    assert check(counted, x, fast_mode=True, check_forward_ad=True)
+    assert len(calls) < 10
+    cube = lambda z: z * z.conj() * z  # noqa: E731
+    options = {"fast_mode": True, "check_batched_grad": True}
+    assert check(cube, z, check_forward_ad=True, **options)
+    assert again(cube, z, **options)
+    assert again(dt.sin, x, **options)
+    assert not check(Wrong.apply, x, fast_mode=True, raise_exception=False)
+    assert not check(lambda x: x.detach() * 2, x, fast_mode=True, raise_exception=False)
+
+
 def test_hooks_of_nodes_see_both_sides() -> None:
     """A node's hooks get gradients of inputs and outputs, and may replace them."""
 
