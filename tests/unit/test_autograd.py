@@ -465,3 +465,17 @@ def test_quotients_of_16_bits_have_gradients_in_range() -> None:
     wide = [x.detach().double().item() for x in (a, b)]
     want = -dt.tensor([1e-3], dtype=dt.float16).double().item() * wide[0] / wide[1] ** 2
     assert b.grad.item() == pytest.approx(want, rel=2e-3)
+
+
+def test_gradients_have_their_older_name() -> None:
+    """`_grad` is `grad`, read, set and deleted, of leaves and of what was one."""
+    x = dt.ones(2, requires_grad=True)
+    assert x._grad is None
+    x.sum().backward()
+    assert x._grad is x.grad is not None
+    x.requires_grad_(False)
+    assert x._grad is x.grad is not None
+    x._grad = dt.zeros(2)
+    assert x.grad is x._grad
+    del x._grad
+    assert x.grad is None

@@ -124,6 +124,8 @@ class Tensor(_Methods, metaclass=TensorType):
     def grad(self) -> None:
         self.grad = None
 
+    _grad = grad  # as programs for older versions of torch call it
+
     def _check_grad(self, value: Tensor) -> None:
         if value is self:
             raise AutogradError(
