@@ -121,6 +121,14 @@ def test_kinds_of_tensors_are_told(line: str) -> None:
     assert ours == theirs
 
 
+@pytest.mark.parametrize("line", ["T.nn.Parameter(T.ones(2))", "Weight(T.ones(2))"])
+def test_the_title_of_parameters_is_their_classs(line: str) -> None:
+    """Classes that write one of their own ask Tensor for what comes below."""
+    theirs, ours = _told(f"T.Tensor.__repr__({line})")
+    assert ours == theirs
+    assert not ours.startswith("Parameter containing")
+
+
 def test_contents_may_be_given() -> None:
     """The text that stands for the values is the caller's."""
     line = "T.ones(0, 3, dtype=T.int32).__repr__(tensor_contents='none')"

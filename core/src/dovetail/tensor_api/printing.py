@@ -229,9 +229,14 @@ def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
     cls = type(self)
     plain = cls in (Tensor, Parameter) or cls.__module__.startswith("dovetail.")
     text = describe(self, "tensor(" if plain else f"{cls.__name__}(", tensor_contents)
-    if not isinstance(self, Parameter):
-        return text
-    return f"Parameter containing:\n{text if plain else f'Parameter({text})'}"
+    return text if plain or not isinstance(self, Parameter) else f"Parameter({text})"
+
+
+def _parameter_repr(self: Parameter) -> str:
+    text = super(Parameter, self).__repr__()
+    backend: Any = self._kind.backend
+    return text if backend.stands_for is not None else f"Parameter containing:\n{text}"
 
 
 extend(__repr__=_repr)
+setattr(Parameter, "__repr__", _parameter_repr)  # noqa: B010  # mypy knows it as a method
