@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.parity import agree
 
+import dovetail
+
 torch = pytest.importorskip("torch")
 
 law = settings(deadline=None, database=None, derandomize=True, max_examples=60)
@@ -217,3 +219,17 @@ def test_more_parts_than_there_is_room_for(parts: int, length: int, name: str) -
         return lib.tensor([len(part) for part in found])
 
     agree(lengths)
+
+
+@pytest.mark.parametrize("call", [
+    lambda lib, x: lib.nn.functional.grid_sample(
+        x.reshape(1, 1, 2, 2), lib.zeros(1, 2, 2, 2), align_corners=False
+    ),
+    lambda lib, x: lib.repeat_interleave(x, x),
+    lambda lib, x: x.narrow(0, lib.tensor(1.0), 2),
+])  # fmt: skip
+def test_dtypes_of_operands_are_errors_of_torchs_class(call: Any) -> None:
+    """Those that torch tells by a RuntimeError can be caught so."""
+    for lib in (torch, dovetail):
+        with pytest.raises(RuntimeError):
+            call(lib, lib.ones(4, dtype=lib.float64))

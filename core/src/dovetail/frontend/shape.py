@@ -14,7 +14,7 @@ from dovetail.engine.dims import need_dims
 from dovetail.engine.integers import axis, axis_set, integers
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ArgumentTypeError
+from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError
 from dovetail.frontend import ranges, views  # noqa: F401
 from dovetail.frontend.create import tensor
 from dovetail.frontend.views import open_tensors
@@ -220,7 +220,7 @@ def _counts(repeats: Any) -> np.ndarray[Any, Any]:
     if not isinstance(repeats, Tensor):
         return np.asarray(integers("repeat_interleave", "repeats", repeats, 0))
     if repeats.dtype.is_inexact:
-        raise ArgumentTypeError(
+        raise DTypeError(
             "repeat_interleave", "repeats", was=repeats.dtype.name, needed="integers"
         )
     return values_of(repeats, "repeat_interleave")

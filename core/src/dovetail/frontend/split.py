@@ -71,7 +71,7 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     dim = existing_dim("narrow", input, dim)
     size = int(input._a.shape[dim])
     if isinstance(start, Tensor) and (start.ndim or start.dtype not in INTEGRAL):
-        raise ArgumentTypeError(
+        raise DTypeError(
             "narrow", "start", was=f"a {start.dtype.name} tensor",
             needed="a 0-d integer one",
         )  # fmt: skip

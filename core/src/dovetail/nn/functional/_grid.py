@@ -11,7 +11,7 @@ from typing import Final
 
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
+from dovetail.errors import ArgumentError, DTypeError, ShapeError
 from dovetail.ops.create import counted, full
 from dovetail.ops.grid import grid_taps
 from dovetail.ops.matmul import matmul
@@ -160,7 +160,7 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> No
             needed=f"{input.shape[0]}, as input has",
         )  # fmt: skip
     if grid.dtype is not input.dtype:
-        raise ArgumentTypeError(
+        raise DTypeError(
             "grid_sample", "grid", was=grid.dtype.name,
             needed=f"{input.dtype.name}, the dtype of input",
         )  # fmt: skip
