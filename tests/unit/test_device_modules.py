@@ -184,3 +184,26 @@ def test_names_of_torchs_own_runtime_say_why_they_are_not_there() -> None:
         dovetail.cuda.temperature()
     with pytest.raises(AttributeError, match="not_a_name"):
         dovetail.cuda.not_a_name()
+
+
+def test_switches_are_set_for_blocks_once_global_flags_are_disabled() -> None:
+    """Then assignments are refused, until programs allow them again."""
+    cudnn = dovetail.backends.cudnn
+    assert not dovetail.backends.flags_frozen()
+    dovetail.backends.disable_global_flags()
+    try:
+        assert dovetail.backends.flags_frozen()
+        with pytest.raises(RuntimeError, match="not allowed to set cudnn flags after"):
+            cudnn.benchmark = True
+        with pytest.raises(RuntimeError, match="mkldnn flags"):
+            dovetail.backends.mkldnn.enabled = False
+        with cudnn.flags(benchmark=True):
+            assert cudnn.benchmark
+            with pytest.raises(RuntimeError, match="use flags"):
+                cudnn.benchmark = False
+        assert not cudnn.benchmark
+        dovetail.backends.cuda.enable_flash_sdp(True)
+    finally:
+        setattr(dovetail.backends, "__allow_nonbracketed_mutation_flag", True)
+    cudnn.benchmark = True
+    cudnn.benchmark = False

@@ -14,9 +14,42 @@ from types import ModuleType
 from typing import Any, Final
 
 from dovetail.device_api import registry
-from dovetail.errors import ArgumentError, DeviceError, MissingName, NotSupported
+from dovetail.errors import (
+    ArgumentError,
+    CallOrderError,
+    DeviceError,
+    MissingName,
+    NotSupported,
+)
 from dovetail.frontend import contractions
 from dovetail.nn.attention import SDPBackend, sdpa_kernel
+
+# Whether switches may be set but by `flags`; programs set it, too.
+__allow_nonbracketed_mutation_flag = True
+
+
+def disable_global_flags() -> None:
+    """From now on, no switch is set for good: `flags` sets them for a block of code."""
+    _let(False)
+
+
+def flags_frozen() -> bool:
+    """Whether `disable_global_flags` was called."""
+    return not __allow_nonbracketed_mutation_flag
+
+
+def _let(allowed: bool) -> None:
+    globals()["__allow_nonbracketed_mutation_flag"] = allowed
+
+
+@contextmanager
+def _let_all() -> Iterator[None]:
+    before = not flags_frozen()
+    _let(True)
+    try:
+        yield
+    finally:
+        _let(before)
 
 
 class Switches(ModuleType):
@@ -52,16 +85,33 @@ class Switches(ModuleType):
     def flags(self, **values: Any) -> Iterator[None]:
         """Set switches for a block of code."""
         before = {name: getattr(self, name) for name in values}
-        for name, value in values.items():
-            setattr(self, name, value)
+        with _let_all():
+            self._set(values)
         try:
             yield
         finally:
-            for name, value in before.items():
-                setattr(self, name, value)
+            with _let_all():
+                self._set(before)
+
+    def _set(self, values: dict[str, Any]) -> None:
+        for name, value in values.items():
+            setattr(self, name, value)
 
 
-class LibrarySwitches(Switches):
+class GlobalSwitches(Switches):
+    """Switches that `disable_global_flags` is for."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if flags_frozen():
+            library = self.__name__.rpartition(".")[2]
+            raise CallOrderError(
+                name, was=f"not allowed to set {library} flags after "
+                "disable_global_flags", remedy="use flags() for a block of code",
+            )  # fmt: skip
+        super().__setattr__(name, value)
+
+
+class LibrarySwitches(GlobalSwitches):
     """The switches of a library that has versions."""
 
     def version(self) -> None:
@@ -200,7 +250,9 @@ cudnn: Final = LibrarySwitches(
     f"{__name__}.cudnn", False, enabled=True, benchmark=False, deterministic=False,
     benchmark_limit=10, allow_tf32=True, fp32_precision="none",
 )  # fmt: skip
-mkldnn: Final = Switches(f"{__name__}.mkldnn", True, enabled=True, deterministic=False)
+mkldnn: Final = GlobalSwitches(
+    f"{__name__}.mkldnn", True, enabled=True, deterministic=False
+)
 mha: Final = AttentionSwitches(f"{__name__}.mha", True, _fastpath=True)
 mkl: Final = Switches(f"{__name__}.mkl", False)
 openmp: Final = Switches(f"{__name__}.openmp", False)
@@ -211,5 +263,6 @@ opt_einsum: Final = EinsumSwitches(f"{__name__}.opt_einsum", False)
 __path__: list[str] = []
 
 __all__ = [
-    "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "openmp", "opt_einsum", "quantized",
+    "cuda", "cudnn", "disable_global_flags", "flags_frozen", "mha", "mkl", "mkldnn",
+    "mps", "openmp", "opt_einsum", "quantized",
 ]  # fmt: skip
