@@ -20,7 +20,8 @@ IN_PLACE = [
 NEW = [
     "sqrt()", "max(0)", "__add__(1)", "__getitem__(0)", "matmul(T.ones(3, 2))",
     "mean()", "split(1)", "sort()", "double()", "view(6)", "clone()", "detach()",
-    "new_zeros(2)", "T", "shape", "tolist()",
+    "new_zeros(2)", "T", "shape", "tolist()", "data", "as_subclass(T.Tensor)",
+    "as_subclass(T.Tensor).clone()", "data.data[0]",
 ]  # fmt: skip
 
 
@@ -85,3 +86,33 @@ def test_what_is_made_of_a_buffer_is_none() -> None:
         module.scale = library.nn.Buffer(library.ones(2))
         module.twice = module.scale * 2
         assert list(module.state_dict()) == ["scale"]
+
+
+@pytest.mark.parametrize("library", [torch, dovetail])
+def test_handlers_are_not_asked_for_another_class(library: Library) -> None:
+    """As a plain tensor means without the class; `data` goes by the handler."""
+    seen: list[str] = []
+
+    class Tagged(library.Tensor):  # type: ignore[misc, name-defined]
+        def clone(self, **kwargs: Any) -> Any:
+            made = self.as_subclass(library.Tensor).clone(**kwargs)
+            return made.as_subclass(Tagged)
+
+        @classmethod
+        def __torch_function__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            seen.append(func.__name__)
+            result = super().__torch_function__(func, types, args, kwargs or {})
+            if isinstance(result, Tagged):
+                result.tag = args[0].tag
+            return result
+
+    x = library.ones(2).as_subclass(Tagged)
+    x.tag = "x"
+    assert type(x.clone()) is Tagged
+    assert "clone" not in seen
+    assert x.data.tag == "x"
+    assert "__get__" in seen
+    x.data += 1
+    assert x.tolist() == [2, 2]

@@ -148,6 +148,10 @@ class Tensor(_Methods, metaclass=TensorType):
     @property
     def data(self) -> Tensor:
         """The same memory, outside the graph; writes do not count as changes."""
+        cls: Any = type(self)
+        if cls is not Tensor and cls is not Parameter and _asked_of(cls):
+            own = vars(Tensor)["data"].__get__
+            return cls.__torch_function__(own, (cls,), (self,), {})  # type: ignore[no-any-return]
         t = wrap(self._a, self._kind)
         t._storage = storage_of(self).apart()
         if level_of and open_levels():
@@ -324,6 +328,13 @@ def without_overrides(function: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
         return function(*args, **kwargs)
     finally:
         asked.nobody = before
+
+
+def _asked_of(cls: type) -> bool:
+    """Whether a class of tensors in one piece handles what its instances are asked."""
+    handler = getattr(cls, "__torch_function__", None)
+    apart = asked.nobody or handler is None or getattr(cls, "_in_parts", False)
+    return not apart and not issubclass(cls, Parameter)
 
 
 def as_class(cls: type, result: Any) -> Any:

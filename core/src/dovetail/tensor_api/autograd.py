@@ -140,7 +140,9 @@ def _retain_grad(self: Tensor) -> None:
     autograd.retain_grad(self)
 
 
-def _as_subclass(self: Tensor, cls: Any) -> Tensor:
+# No class is asked: it would make an instance of its own of what shall be none.
+@public("Tensor.as_subclass", asks=False)
+def as_subclass(self: Tensor, cls: Any) -> Tensor:
     """This tensor as an instance of a subclass of Tensor, over the same memory."""
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise ArgumentTypeError(
@@ -182,7 +184,7 @@ for _node in (Node, Leaf):
     _node.register_hook = _register_node_hook  # type: ignore[union-attr]
     _node.register_prehook = _register_node_prehook  # type: ignore[union-attr]
 methods(
-    as_subclass=_as_subclass, detach_=_detach_, requires_grad_=_requires_grad_,
+    detach_=_detach_, requires_grad_=_requires_grad_,
     register_hook=_register_hook, retain_grad=_retain_grad,
     register_post_accumulate_grad_hook=_register_post_accumulate_grad_hook,
 )  # fmt: skip
