@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, namedtuple
+from collections import OrderedDict, defaultdict, namedtuple
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,6 +27,7 @@ from dovetail.data import (
     default_convert,
     random_split,
 )
+from dovetail.data.collate import collate, collate_tensor_fn, default_collate_fn_map
 from dovetail.errors import ArgumentError, DovetailError, NotSupported, ShapeError
 
 Point = namedtuple("Point", ["x", "y"])
@@ -188,9 +189,59 @@ def test_collate_keeps_containers() -> None:
     assert [t.tolist() for t in default_collate([[1, 2], [3, 4]])] == [[1, 3], [2, 4]]
 
 
+class Tagged(list[Any]):
+    """A list that has a name besides."""
+
+    def __init__(self, items: Any, name: str) -> None:
+        super().__init__(items)
+        self.name = name
+
+
+def test_collate_keeps_what_containers_have_besides() -> None:
+    """The factory of a defaultdict, an attribute of a list: the first sample's."""
+    counts = [defaultdict(int, a=i) for i in range(2)]
+    tagged = [Tagged([i], "first") for i in range(2)]
+    for join in (default_collate, default_convert):
+        of_counts = join(counts if join is default_collate else counts[0])
+        assert type(of_counts) is defaultdict
+        assert of_counts["b"] == 0
+        of_tagged = join(tagged if join is default_collate else tagged[0])
+        assert of_tagged.name == "first"
+    assert counts[0]["a"] == 0  # and is not written
+    assert type(default_convert((1, 2))) is list
+
+
+class Note:
+    """A sample that no table knows."""
+
+
+def test_collate_by_a_table() -> None:
+    """A type's own entry, one of a base, also within containers and of all loaders."""
+    table = {Note: lambda batch, *, collate_fn_map: f"{len(batch)} notes"}
+    assert collate([Note(), Note()], collate_fn_map=table) == "2 notes"
+
+    class Longer(Note): ...
+
+    assert collate([[Longer()]] * 3, collate_fn_map=table) == ["3 notes"]
+    with pytest.raises(TypeError, match="batch must contain tensors"):
+        collate([1, 2], collate_fn_map=table)
+    with pytest.raises(TypeError, match="batch must contain tensors"):
+        default_collate([Note()])
+    default_collate_fn_map.update(table)
+    try:
+        samples = [{"x": i, "note": Note()} for i in range(4)]
+        batch = next(iter(DataLoader(samples, batch_size=3)))  # type: ignore[arg-type]
+        assert batch["note"] == "3 notes"
+        assert batch["x"].tolist() == [0, 1, 2]
+    finally:
+        del default_collate_fn_map[Note]
+    assert collate_tensor_fn([dt.ones(2)] * 3).shape == (3, 2)
+    assert default_collate(["a", np.str_("b")]) == ["a", "b"]
+
+
 def test_collate_refuses() -> None:
     """Unequal samples and types that nothing is known about."""
-    with pytest.raises(ArgumentError, match=r"sequences of \[1, 2\] items"):
+    with pytest.raises(ArgumentError, match=r"of \[1, 2\] items, .* of equal size"):
         default_collate([[1], [1, 2]])
     with pytest.raises(TypeError, match="give the DataLoader a collate_fn"):
         default_collate([object(), object()])

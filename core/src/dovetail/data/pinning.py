@@ -10,7 +10,7 @@ from typing import Any
 from dovetail.device_api import PinnedMemory, registry
 from dovetail.engine.tensor import Tensor
 
-from .collate import _is_namedtuple, _mapping_like, _sequence_like
+from .collate import _mapping_like, _sequence_like
 
 
 def pinned_batches(batches: Iterator[Any], device: str) -> Iterator[Any]:
@@ -39,14 +39,12 @@ def pin_memory(data: Any, device: str) -> Any:
     """
     if isinstance(data, Tensor):
         return data.pin_memory(device)
+    if hasattr(data, "pin_memory"):
+        return data.pin_memory()
     if isinstance(data, str | bytes):
         return data
     if isinstance(data, Mapping):
         return _mapping_like(data, {k: pin_memory(v, device) for k, v in data.items()})
-    if hasattr(data, "pin_memory"):
-        return data.pin_memory()
-    if _is_namedtuple(data):
-        return type(data)(*(pin_memory(item, device) for item in data))
     if isinstance(data, Sequence):
         return _sequence_like(data, [pin_memory(item, device) for item in data])
     return data
