@@ -15,7 +15,7 @@ from dovetail.engine.omissions import omitted
 # What of torch's rooms is no part of its interface: parts of docstrings and imports.
 NOT_NAMES = frozenset({
     "common_notes", "common_args", "factory_common_args", "multi_dim_common",
-    "TYPE_CHECKING", "default_generator",
+    "TYPE_CHECKING",
 })  # fmt: skip
 
 

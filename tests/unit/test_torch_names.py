@@ -40,12 +40,12 @@ from dovetail.distributions.kl import kl_divergence, register_kl
 from dovetail.distributions.normal import Normal
 from dovetail.optim.adamw import AdamW
 from dovetail.overrides import handle_torch_function, has_torch_function
-from dovetail.serialization import load
+from dovetail.serialization import DEFAULT_PROTOCOL, load
 from dovetail.storage import UntypedStorage
 from dovetail.torch_version import TorchVersion
 from dovetail.types import Device, Number
 from dovetail.utils._pytree import tree_flatten, tree_map
-from dovetail.utils.data._utils.collate import default_collate
+from dovetail.utils.data._utils.collate import collate_tensor_fn, default_collate
 from dovetail.utils.data.dataloader import DataLoader, get_worker_info
 from dovetail.utils.model_zoo import load_url
 import dovetail.backends.cudnn as cudnn
@@ -53,6 +53,7 @@ import dovetail.version
 
 assert Conv2d is nn.Conv2d is nn.modules.Conv2d is nn.modules.conv.Conv2d
 assert issubclass(nn.BatchNorm2d, _BatchNorm) and issubclass(Conv2d, _ConvNd)
+assert DEFAULT_PROTOCOL == 2
 assert Normal is dovetail.distributions.Normal and AdamW is dovetail.optim.AdamW
 assert dovetail.distributions.kl.kl_divergence is kl_divergence
 x = dovetail.ones(2, requires_grad=True, dtype=dovetail.float64)

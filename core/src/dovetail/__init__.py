@@ -190,6 +190,7 @@ if TYPE_CHECKING:
     from dovetail.func import vmap as vmap
     from dovetail.io import load as load
     from dovetail.io import save as save
+    from dovetail.random import default_generator as default_generator
     from dovetail.signatures.functions import *  # noqa: F403
 else:
     __getattr__ = _first_used

@@ -10,7 +10,7 @@ from __future__ import annotations
 import typing as _typing
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any
 
 from dovetail.device import device
 from dovetail.engine.generator import HOST, Generator, existing_generators, generator_of
@@ -58,13 +58,18 @@ def _named(where: Any, device_type: str) -> Any:
     return device(device_type, where) if isinstance(where, int) else where
 
 
-default_generator: Final = generator_of(HOST)
-"""The generator that functions take on the CPU."""
+def _default_generator(name: str) -> Any:
+    """The CPU's default generator, by its name, once a backend is needed for it."""
+    return generator_of(HOST) if name == "default_generator" else _missing(name)
+
 
 __all__ = [
-    "Generator", "default_generator", "fork_rng", "get_rng_state", "initial_seed",
-    "manual_seed", "seed", "set_rng_state", "thread_safe_generator",
+    "Generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed",
+    "set_rng_state", "thread_safe_generator",
 ]  # fmt: skip
 
-if not _typing.TYPE_CHECKING:
-    __getattr__ = _missing_name(__name__)
+_missing = _missing_name(__name__)
+if _typing.TYPE_CHECKING:
+    default_generator: Generator
+else:
+    __getattr__ = _default_generator

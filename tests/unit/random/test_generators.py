@@ -168,3 +168,14 @@ def test_seeds_are_no_plan_keys() -> None:
         dt.manual_seed(seed)
         dt.rand(11)
     assert len(ops.uniform.op.plans) == plans
+
+
+def test_the_default_generator_has_a_name() -> None:
+    """It is the object whose stream draws take, and that `manual_seed` returns."""
+    own = dt.default_generator
+    assert own is dt.random.default_generator is dt.manual_seed(5)
+    first = dt.rand(2)
+    assert own.offset > 0
+    own.manual_seed(5)
+    assert dt.equal(dt.rand(2, generator=own), first)
+    assert "default_generator" in dir(dt)

@@ -26,6 +26,10 @@ from dovetail.errors import ArgumentError, ArgumentTypeError
 Joins = dict[type | tuple[type, ...], Callable[..., Any]]
 
 np_str_obj_array_pattern: Final = re.compile("[SaUO]")  # of dtypes that no tensor has
+default_collate_err_msg_format: Final = (
+    "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or "
+    "lists; found {}"
+)
 
 
 def default_convert(data: Any) -> Any:
@@ -64,19 +68,6 @@ def collate(batch: Any, *, collate_fn_map: Joins | None = None) -> Any:
     Raises:
         ArgumentError: sequences of different lengths.
         ArgumentTypeError: samples of a type that cannot be joined.
-    """
-    return collate(batch, collate_fn_map=default_collate_fn_map)
-
-
-def collate(batch: Any, *, collate_fn_map: Functions | None = None) -> Any:
-    """The samples of a batch as one, by functions for types.
-
-    Args:
-        batch: samples of one type; mappings and sequences are joined item by item.
-        collate_fn_map: by type, or by a tuple of types, what joins samples of it. It
-            gets the batch, and this map as `collate_fn_map`.
-
-    Raises: as `default_collate`.
     """
     sample = batch[0]
     joins = {} if collate_fn_map is None else collate_fn_map
@@ -154,61 +145,6 @@ default_collate_fn_map: Final[Joins] = {
     str: collate_str_fn,
     bytes: collate_str_fn,
 }
-
-
-def collate_tensor_fn(batch: Any, *, collate_fn_map: Functions | None = None) -> Any:
-    """Tensors, stacked."""
-    return ft.stack(list(batch), 0)
-
-
-def collate_numpy_array_fn(
-    batch: Any, *, collate_fn_map: Functions | None = None
-) -> Any:
-    """Arrays of numbers, as tensors."""
-    if _is_text(batch[0]):
-        raise _refused(batch[0])
-    tensors = [ft.as_tensor(item) for item in batch]
-    return collate(tensors, collate_fn_map=collate_fn_map)
-
-
-def collate_numpy_scalar_fn(
-    batch: Any, *, collate_fn_map: Functions | None = None
-) -> Any:
-    """NumPy's numbers, as a tensor."""
-    if _is_text(batch[0]):
-        raise _refused(batch[0])
-    return ft.as_tensor(np.asarray(batch))
-
-
-def collate_float_fn(batch: Any, *, collate_fn_map: Functions | None = None) -> Any:
-    """Numbers, as a tensor of float64."""
-    return ft.tensor(list(batch), dtype=dtypes.float64)
-
-
-def collate_int_fn(batch: Any, *, collate_fn_map: Functions | None = None) -> Any:
-    """Whole numbers, as a tensor."""
-    return ft.tensor(list(batch))
-
-
-def collate_str_fn(batch: Any, *, collate_fn_map: Functions | None = None) -> Any:
-    """Texts, as they are."""
-    return batch
-
-
-default_collate_fn_map: Final[Functions] = {
-    Tensor: collate_tensor_fn,
-    np.ndarray: collate_numpy_array_fn,
-    np.generic: collate_numpy_scalar_fn,
-    float: collate_float_fn,
-    int: collate_int_fn,
-    str: collate_str_fn,
-    bytes: collate_str_fn,
-}
-np_str_obj_array_pattern: Final = re.compile("[SaUO]")
-default_collate_err_msg_format: Final = (
-    "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or "
-    "lists; found {}"
-)
 
 
 def _is_text(data: Any) -> bool:
