@@ -306,3 +306,17 @@ def test_a_map_location_that_is_none(wrong: Any) -> None:
         pytest.raises(dt.errors.ArgumentTypeError, match="map_location"),
     ):
         unpickled(dt.ones(2))
+
+
+@pytest.mark.parametrize("first", ["array", "tensor"])
+def test_arrays_beside_tensors_over_them_are_copied(first: str) -> None:
+    """Each is what it was, in the order in which they are met; views share the copy."""
+    array = np.arange(3.0)
+    x = dt.from_numpy(array)
+    held = {"array": array, "tensor": x, "view": x[1:]}
+    order = [first, *(key for key in held if key != first)]
+    copied = copy.deepcopy({key: held[key] for key in order})
+    assert isinstance(copied["array"], np.ndarray)
+    copied["tensor"][1] = 7
+    assert copied["view"].tolist() == [7, 2]
+    assert array.tolist() == copied["array"].tolist() == [0, 1, 2]

@@ -51,9 +51,11 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 def _new_memory(x: Tensor, memo: dict[int, Any]) -> Ground:
     """A copy of the memory of `x`, made once for all that share it."""
     root = storage_of(x).root
-    found: Ground | None = memo.get(id(root))
+    # Not by its id alone: an array may be copied as one, too.
+    shared: Any = Ground, id(root)
+    found: Ground | None = memo.get(shared)
     if found is None:
-        found = memo[id(root)] = Memory.behind(x).copied()
+        found = memo[shared] = Memory.behind(x).copied()
         memo.setdefault(id(memo), []).append(root)  # alive as long as its id is used
     return found
 
