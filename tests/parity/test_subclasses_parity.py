@@ -21,7 +21,7 @@ NEW = [
     "sqrt()", "max(0)", "__add__(1)", "__getitem__(0)", "matmul(T.ones(3, 2))",
     "mean()", "split(1)", "sort()", "double()", "view(6)", "clone()", "detach()",
     "new_zeros(2)", "T", "shape", "tolist()", "data", "as_subclass(T.Tensor)",
-    "as_subclass(T.Tensor).clone()", "data.data[0]",
+    "as_subclass(T.Tensor).clone()", "data.data[0]", "new_tensor([1])",
 ]  # fmt: skip
 
 
@@ -116,3 +116,14 @@ def test_handlers_are_not_asked_for_another_class(library: Library) -> None:
     assert "__get__" in seen
     x.data += 1
     assert x.tolist() == [2, 2]
+
+
+@pytest.mark.filterwarnings("ignore:To copy construct")
+@pytest.mark.parametrize("kind", ["class", "buffer"])
+def test_fresh_tensors_are_plain(kind: str) -> None:
+    """`tensor` makes one of its values, whatever they are in."""
+    for library in (torch, dovetail):
+        x = _made(library, kind)
+        for made in (library.tensor(x), library.tensor(x, dtype=library.float64)):
+            assert type(made) is library.Tensor
+            assert made.tolist() == x.tolist()

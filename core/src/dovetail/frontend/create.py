@@ -17,7 +17,7 @@ from dovetail.engine.kinds import Kind
 from dovetail.engine.public import public
 from dovetail.engine.scopes import anywhere, outside, tell, watched
 from dovetail.engine.tape import storage_of
-from dovetail.engine.tensor import Tensor, wrap
+from dovetail.engine.tensor import Tensor, without_overrides, wrap
 from dovetail.engine.views import unshared
 from dovetail.errors import (
     ArgumentError,
@@ -58,7 +58,9 @@ def tensor(place: Place, data: Any) -> Tensor:
         tensor([1., 2.], dtype=dovetail.float64, requires_grad=True)
     """
     if isinstance(data, Tensor):
-        return _moved(data.detach().clone(), place.like(data).kind())
+        # Of a subclass, too, it is a plain tensor.
+        copied = without_overrides(lambda: data.detach().clone(), (), {})
+        return _moved(copied, place.like(data).kind())
     host = host_array(data, place.dtype and as_dtype(place.dtype, "tensor"))
     kind = place.kind(dtypes.from_numpy(host.dtype))
     if host.dtype != kind.dtype.numpy:
