@@ -147,3 +147,19 @@ def test_numbers_stay_refused_after_a_call_that_was_learned() -> None:
             function(x, 2)
         with pytest.raises(TypeError, match=name):
             getattr(x, name)(2)
+
+
+@pytest.mark.parametrize("line", [
+    "S + np.array(1)", "np.array(1) + S", "S + (3,)", "(3,) + S", "S * 2", "2 * S",
+    "S * np.array([2, 3])", "S + [3]", "[3] + S", "S + (1.5,)", "S * 1.5", "S + S * 0",
+])  # fmt: skip
+def test_sums_of_sizes(line: str) -> None:
+    """Tuples and whole numbers make sizes of them, arrays count with them."""
+    found = []
+    for library in (torch, dovetail):
+        try:
+            made = eval(line, {"S": library.Size([1, 2]), "np": np})
+            found.append((type(made).__name__, list(made)))
+        except TypeError:
+            found.append(("TypeError", []))
+    assert found[0] == found[1]

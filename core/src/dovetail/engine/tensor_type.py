@@ -46,7 +46,22 @@ class Size(tuple[int, ...]):
         return size_of(found) if isinstance(index, slice) else found
 
     def __add__(self, other: Any) -> Size:
-        return Size(tuple.__add__(self, tuple(other)))
+        # An array adds the sizes to its elements, when it is asked next.
+        if not isinstance(other, tuple):
+            return NotImplemented
+        return Size(tuple.__add__(self, other))
+
+    def __radd__(self, other: Any) -> Size:
+        if not isinstance(other, tuple):
+            return NotImplemented
+        return Size(tuple.__add__(other, self))
+
+    def __mul__(self, times: Any) -> Size:
+        if not isinstance(times, int):
+            return NotImplemented
+        return size_of(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__
 
 
 def size_of(sizes: Iterable[int]) -> Size:
