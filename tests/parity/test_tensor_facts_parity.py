@@ -163,3 +163,11 @@ def test_sums_of_sizes(line: str) -> None:
         except TypeError:
             found.append(("TypeError", []))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("library", [torch, dovetail])
+def test_tuples_with_fields_count_them(library: Library) -> None:
+    """As Python's own do."""
+    found = library.ones(2, 3).min(0)
+    counts = found.n_fields, found.n_sequence_fields, found.n_unnamed_fields
+    assert counts == (2, 2, 0)

@@ -24,6 +24,9 @@ def _made(name: str, names: tuple[str, ...]) -> Any:
     made_by: Any = namedtuple  # a checker asks for a name that is written out
     made = made_by(name, names, module="dovetail.return_types")
     made.__repr__ = _text
+    # As Python's own tuples with fields have it, which torch's are.
+    made.n_fields = made.n_sequence_fields = len(names)
+    made.n_unnamed_fields = 0
     made.__reduce__ = lambda self: (_again, (name, names, tuple(self)))
     return made
 
