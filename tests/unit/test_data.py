@@ -245,7 +245,7 @@ def test_collate_refuses() -> None:
         default_collate([[1], [1, 2]])
     with pytest.raises(TypeError, match="give the DataLoader a collate_fn"):
         default_collate([object(), object()])
-    with pytest.raises(DovetailError):
+    with pytest.raises(DovetailError, match="each tensor to be equal size"):
         default_collate([dt.ones(2), dt.ones(3)])
 
 

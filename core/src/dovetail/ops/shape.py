@@ -73,6 +73,7 @@ def _stacked(xs: Sequence[Sizes], *, dim: int) -> Sizes:
             raise ShapeError(
                 "stack", f"tensors[{i}]", was=f"of shape {tuple(shape)}",
                 needed=f"{first}, as tensors[0] has",
+                remedy="stack expects each tensor to be equal size",
             )  # fmt: skip
     return (*first[:dim], len(xs), *first[dim:])
 
