@@ -127,3 +127,24 @@ def test_fresh_tensors_are_plain(kind: str) -> None:
         for made in (library.tensor(x), library.tensor(x, dtype=library.float64)):
             assert type(made) is library.Tensor
             assert made.tolist() == x.tolist()
+
+
+@pytest.mark.parametrize("name", ["unbind", "relu_", "sum", "argsort", "isnan"])
+@pytest.mark.parametrize("library", [torch, dovetail])
+def test_functions_and_methods_differ(library: Library, name: str) -> None:
+    """Handlers are told which of them was called."""
+    seen: list[Any] = []
+
+    class Own(library.Tensor):  # type: ignore[misc, name-defined]
+        @classmethod
+        def __torch_function__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            seen.append(func)
+
+    x = library.ones(2, 3).as_subclass(Own)
+    function, method = getattr(library, name), getattr(library.Tensor, name)
+    function(x)
+    getattr(x, name)()
+    assert seen == [function, method]
+    assert function != method

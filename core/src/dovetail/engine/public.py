@@ -66,8 +66,8 @@ def public(
         call = guarded(function, first, out, asks, autocast=autocast)
         takes_out = out or "out" in (getattr(function, "__kwdefaults__", None) or ())
         method = call
-        if takes_out:
-            method = guarded(function, first, False, asks, True, autocast)
+        if takes_out or _both(names):
+            method = guarded(function, first, False, asks, bool(takes_out), autocast)
         op = None if plain is None else plain.op
         written = None
         if autocast is not None:
@@ -94,9 +94,10 @@ def publish(
     for entry in names.split():
         space, _, name = entry.rpartition(".")
         if name.endswith("_") and not call.__name__.endswith("_"):
-            function = _in_place(name, written or call, view)
-            function = function if plain is None else over(plain, name, function)
-            _put(space, name, function, function)
+            made = [_in_place(name, written or call, view) for _ in range(2)]
+            if plain is not None:
+                made = [over(plain, name, each) for each in made]
+            _put(space, name, *made)
             continue
         function = _with_fast_path(call, name, plain, takes)
         own = function
@@ -128,11 +129,13 @@ def publish_op(op: Op, names: str, out: TakesOut) -> None:
         if option:
             function = overwriting(name, op, method)
         elif plain.endswith("_") and not op.name.endswith("_"):
-            method = function = _in_place(plain, method, op.view)
+            method, function = (_in_place(plain, method, op.view) for _ in range(2))
         elif name.endswith("*") and len(op.params) == 2:
             method = before(op, plain, opened(method), items=True)
         elif out and not op.view and space not in ("Tensor", "F"):
             function = public_callable(op, plain, True)
+        elif not space:
+            function = public_callable(op, plain, False)
         _put(space, name, method, function)
 
 
@@ -153,6 +156,12 @@ def _put(space: str, name: str, method: Any, function: Any) -> None:
         NAMESPACES.setdefault(space or "torch", {})[name] = function
         room = "" if space in ("", "torch") else f".{_ROOMS.get(space, space)}"
         called_so(function, _PACKAGE + room, name)
+
+
+def _both(names: str) -> bool:
+    """Whether a name is a function and a method: who handles calls tells them apart."""
+    spaces = {entry.rpartition(".")[0] for entry in names.split()}
+    return "" in spaces or spaces > {"Tensor"}
 
 
 def _last(entry: str) -> str:
