@@ -39,7 +39,7 @@ def test_samples_are_joined_by_functions_for_their_types() -> None:
     found = collate(batch, collate_fn_map=functions)
     assert found["x"].shape == (2, 2)
     assert found["names"] == [["A", "A"]]
-    with pytest.raises(TypeError, match="type int"):
+    with pytest.raises(TypeError, match="found <class .int.>"):
         collate([1, 2], collate_fn_map=functions)
 
 
@@ -48,7 +48,7 @@ def test_the_default_functions_can_be_added_to() -> None:
         """What no default knows."""
 
     batch = [Image(), Image()]
-    with pytest.raises(TypeError, match="type Image"):
+    with pytest.raises(TypeError, match="found <class"):
         torch.utils.data.default_collate(batch)
     default_collate_fn_map[Image] = lambda batch, *, collate_fn_map=None: len(batch)
     try:
