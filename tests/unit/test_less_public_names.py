@@ -39,7 +39,7 @@ def test_samples_are_joined_by_functions_for_their_types() -> None:
     found = collate(batch, collate_fn_map=functions)
     assert found["x"].shape == (2, 2)
     assert found["names"] == [["A", "A"]]
-    with pytest.raises(TypeError, match="found <class .int.>"):
+    with pytest.raises(TypeError, match="found <class 'int'>"):
         collate([1, 2], collate_fn_map=functions)
 
 
