@@ -9,6 +9,7 @@ from zlib import crc32
 from dovetail import conformance
 
 THIRDS = 3
+SIXTHS = 6
 
 
 def has_its_turn(name: str, parts: int = THIRDS) -> bool:
@@ -23,4 +24,4 @@ def _state() -> int:
     return crc32(b"".join(code))
 
 
-__all__ = ["THIRDS", "has_its_turn"]
+__all__ = ["SIXTHS", "THIRDS", "has_its_turn"]

@@ -6,7 +6,7 @@ With it the other devices of these tests, which are right, whatever they do othe
 from __future__ import annotations
 
 import pytest
-from tests.support.turns import has_its_turn
+from tests.support.turns import SIXTHS, has_its_turn
 
 from dovetail.conformance.report import Report, build
 from dovetail.conformance.runner.process import Settings
@@ -14,7 +14,6 @@ from dovetail.conformance.runner.supervisor import Supervisor, Wanted
 from dovetail.conformance.verdicts import BAD, How
 
 OTHERS = ("tests.meta.other_devices",)
-SIXTHS = 6
 
 
 def report(device: str, whole: bool = True) -> Report:

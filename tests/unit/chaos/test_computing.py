@@ -13,6 +13,7 @@ import pytest
 from tests.support import kit
 from tests.support.chaos import DEVICE, Broken, optimizer_of
 from tests.support.dense import Plain, registered
+from tests.support.turns import has_its_turn
 
 import dovetail as dt
 from dovetail import dtypes, nn
@@ -100,15 +101,19 @@ ORDERS = 3
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(ORDERS))
 def test_vocabulary_in_every_dtype(seed: int) -> None:
-    """The same, for all dtypes, each op and dtype in one of several orders of work."""
+    """The same, of a third of the ops in all dtypes, in one of several orders each.
+
+    Another third with each state of the kit's code.
+    """
     subject, budget = Subject(DEVICE), replace(kit.QUICK, dtypes=dtypes.ALL)
     count = 0
     with chaos(seed=seed):
-        for checks in kit.planned(subject, laws="forward", budget=budget).values():
+        planned = kit.planned(subject, laws="forward", budget=budget)
+        for checks in [c for op, c in planned.items() if has_its_turn(op)]:
             own = [c for c in checks if crc32(c.id.encode()) % ORDERS == seed]
             count += len(own)
             kit.assert_proven(subject, own, budget)
-    assert count > 500
+    assert count > 200
 
 
 @pytest.mark.weekly
