@@ -12,7 +12,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import exp, floor, log, maximum, sqrt
 from dovetail.ops.bounds import minimum
 from dovetail.ops.chebyshev import chebyshev
-from dovetail.ops.compare import isnan
+from dovetail.ops.compare import isnan, lt
 from dovetail.ops.elementwise import abs, square
 from dovetail.ops.error_function import quotient
 from dovetail.ops.formats import where
@@ -53,7 +53,10 @@ def _erfcx(v: float) -> float:
 
 
 def _erfcx_rule(ct: Tensor, input: Tensor, y: Tensor) -> Tensor:
-    return ct * (input * y * 2 - 2 / _ROOT_PI)
+    """ct (2 x y - 2/√π); y goes in front below 0, where it may be very large."""
+    negative = lt(input, 0)
+    large, rest = where(negative, y, 1), where(negative, 1, y)
+    return ct * large * (input * rest * 2 - 2 / _ROOT_PI / large)
 
 
 @op(accepts=FLOAT, promote="float", largest=BY_MPMATH, domain=(-3.0, 9.0),
