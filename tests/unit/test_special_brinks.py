@@ -129,3 +129,12 @@ def test_oracles_know_the_shares_of_the_smallest_numbers() -> None:
         found = oracle.precise(mp, mpmath.mpf(1.47e-176), mpmath.mpf(1.46e-176))
         wanted = mpmath.mpf(1.47e-176) * (-mp.log(mpmath.mpf(1.46e-176)) - mp.euler)
         assert abs(found / wanted - 1) < 1e-20
+
+
+def test_slopes_of_erfcx_are_there_while_they_fit_the_format() -> None:
+    """2 x erfcx(x) leaves half precision at -3, times a small number it does not."""
+    x = dt.tensor([-3.0, -2.5, 0.5], dtype=dt.float16, requires_grad=True)
+    dt.special.erfcx(x).backward(dt.tensor([0.1, 0.1, 0.1], dtype=dt.float16))
+    wide = x.detach().double().requires_grad_()
+    dt.special.erfcx(wide).backward(dt.full((3,), 0.0999755859375, dtype=dt.float64))
+    dt.testing.assert_close(x.grad.double(), wide.grad, rtol=4e-3, atol=0)
