@@ -94,3 +94,15 @@ def test_as_a_function() -> None:
     x = torch.randn(5, 3)
     found = nn.parallel.data_parallel(net, x, ["cpu", "cpu"])
     torch.testing.assert_close(found, net(x))
+
+
+def test_batches_may_be_along_another_dim_and_results_elsewhere() -> None:
+    net = nn.Linear(3, 2).to("fake:0")
+    shapes: list[tuple[int, ...]] = []
+    net.register_forward_pre_hook(lambda m, args: shapes.append(tuple(args[0].shape)))
+    parallel = nn.DataParallel(net, [0, 1], output_device=1, dim=1)
+    x = torch.randn(4, 5, 3)
+    found = parallel(x.to("fake:0"))
+    assert sorted(shapes) == [(4, 2, 3), (4, 3, 3)]
+    assert str(found.device) == "fake:1"
+    torch.testing.assert_close(found.cpu(), net.cpu()(x))

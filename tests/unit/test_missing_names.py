@@ -64,3 +64,10 @@ def test_from_import_is_an_import_error() -> None:
     with pytest.raises(ImportError, match="sofmax"):
         exec("from dovetail.nn.functional import sofmax", {})
     assert "dovetail.nn.functional.sofmax" not in sys.modules
+
+
+def test_rooms_that_are_no_modules_tell_what_is_missing() -> None:
+    """Where nothing can be looked through, the text says that the name is missing."""
+    with pytest.raises(MissingName) as caught:
+        dt.cuda.amp.qqqq  # noqa: B018
+    assert "no attribute 'qqqq'" in str(caught.value)

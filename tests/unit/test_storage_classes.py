@@ -53,3 +53,16 @@ def test_bytes_are_read_in_the_order_that_is_named(order: str, mark: str) -> Non
     assert longs.nbytes() == 8
     with pytest.raises(ValueError, match="byte_order is 'middle'"):
         torch.FloatStorage.from_buffer(data, "middle")
+
+
+def test_memory_of_another_dtype_is_no_storage_of_a_class() -> None:
+    with pytest.raises(TypeError, match="of is a int64 tensor, needed one of float32"):
+        torch.FloatStorage(torch.ones(2, dtype=torch.int64))
+    with pytest.raises(NotImplementedError, match="such as FloatStorage"):
+        torch.TypedStorage(3)
+
+
+def test_any_byte_but_zero_is_true() -> None:
+    found = torch.BoolTensor(torch.BoolStorage.from_buffer(b"\x00\x02\x01"))
+    assert found.tolist() == [False, True, True]
+    assert found.view(torch.uint8).tolist() == [0, 1, 1]

@@ -32,7 +32,7 @@ class _Class(type):
                 needed=f"one of {cls.dtype.name}",
                 remedy=f"use .to(dovetail.{cls.dtype.name})",
             )  # fmt: skip
-        if hasattr(first, "untyped"):  # a storage, whose memory it looks at
+        if hasattr(type(first), "untyped"):  # a storage, whose memory it looks at
             return of_data(cls.__name__, (), cls.dtype, first.device).set_(first)
         if cls.place == "cpu":
             return legacy(cls.__name__, data, cls.dtype, device)

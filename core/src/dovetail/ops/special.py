@@ -9,10 +9,10 @@ from dovetail.dtypes import FLOAT
 from dovetail.engine.declare import op
 from dovetail.engine.exact import BY_MPMATH, each
 from dovetail.engine.tensor import Tensor
-from dovetail.ops.arithmetic import exp, floor, log, maximum, sqrt
+from dovetail.ops.arithmetic import exp, floor, log, lt, maximum, sqrt
 from dovetail.ops.bounds import minimum
 from dovetail.ops.chebyshev import chebyshev
-from dovetail.ops.compare import isnan, lt
+from dovetail.ops.compare import isnan
 from dovetail.ops.elementwise import abs, square
 from dovetail.ops.error_function import quotient
 from dovetail.ops.formats import where

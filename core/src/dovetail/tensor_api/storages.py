@@ -51,11 +51,21 @@ class UntypedStorage:
     def __init__(
         self, of: Tensor | Sequence[Any] | int = 0, *, device: DeviceLike = None
     ) -> None:
-        if not isinstance(of, Tensor):
-            kind = self.dtype or dtypes.uint8
-            make: Any = empty if isinstance(of, int) else tensor
-            of = make(of, dtype=kind, device=device)
+        kind = self.dtype or dtypes.uint8
+        if type(self) is TypedStorage:
+            raise NotSupported(
+                "TypedStorage", "class", was="of no dtype",
+                needed="one of a dtype, such as FloatStorage",
+            )  # fmt: skip
+        if isinstance(of, Tensor) and self.dtype not in (None, of.dtype):
+            raise ArgumentTypeError(
+                type(self).__name__, "of", was=f"a {of.dtype.name} tensor",
+                needed=f"one of {kind.name}", remedy=f"use .to(dovetail.{kind.name})",
+            )  # fmt: skip
         made: Any = of
+        if not isinstance(of, Tensor):
+            make: Any = empty if isinstance(of, int) else tensor
+            made = make(of, dtype=kind, device=device)
         self._tensor: Tensor = made.detach()
 
     @property
@@ -182,6 +192,8 @@ class UntypedStorage:
             )  # fmt: skip
         kind = (cls.dtype or dtype or dtypes.uint8).numpy
         stored = kind.newbyteorder(orders[byte_order])
+        if kind == np.bool_:  # any byte but 0 is true, and is 1 in memory
+            return cls(from_numpy(np.frombuffer(buffer, np.uint8, count, offset) != 0))
         found = np.frombuffer(buffer, stored, count, offset).astype(kind)
         return cls(from_numpy(found))
 

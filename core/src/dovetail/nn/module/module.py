@@ -70,9 +70,11 @@ class Module(ModuleState):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "__init__" in cls.__dict__ and cls.__module__.startswith("dovetail."):
-            made = constructor(cls.__dict__["__init__"], cls.__name__)
-            setattr(cls, "__init__", made)  # noqa: B010  # mypy knows it as a method
+        if cls.__module__.startswith("dovetail."):
+            if "__init__" in cls.__dict__:
+                made = constructor(cls.__dict__["__init__"], cls.__name__)
+                setattr(cls, "__init__", made)  # noqa: B010  # mypy knows it as a method
+            return
         # Functions of torch's are builtins, which a class may hold and an instance
         # does not bind: `conv = torch.conv2d`.
         for name, value in tuple(vars(cls).items()):

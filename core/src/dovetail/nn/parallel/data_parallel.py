@@ -28,7 +28,8 @@ class DataParallel(Module):
         device_ids: devices of any type, or numbers of those of the module's type. None
             for all of that type. Of a module on the CPU, numbers say nothing, and it
             is called as it is.
-        output_device: where results go; by default the first device.
+        output_device: where results go, a device or the number of one of the type of
+            the first, which it is by default.
         dim: along which tensors are split.
 
     Raises: TypeError for what is no module. A call: DeviceError, a RuntimeError, if
@@ -51,6 +52,8 @@ class DataParallel(Module):
         self.module = module
         self.device_ids = _devices(module, device_ids)
         first = self.device_ids[0] if self.device_ids else None
+        if isinstance(output_device, int) and first is not None:
+            output_device = Device(first.type, output_device)
         self.output_device: Any = first if output_device is None else output_device
         self.dim = dim
 
